@@ -203,7 +203,7 @@ test('a webhook is created, tested, inspected, disabled with a reason, and delet
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'Disable' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click();
-    await page.getByText('Switched off by its owner.').waitFor();
+    await page.getByText('Disabled by its owner.').waitFor();
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No webhooks yet').waitFor();

@@ -164,7 +164,7 @@ function quantitiesOf({ kind, unit, quantity }: CostSum) {
 
 function chargeDescription({ kind, resource, unit }: CostSum, service: Service): string {
   const use = unit === 'none' ? 'use' : units[unit].pricing;
-  const what = { use, fee: 'rest of a term', refund: 'given back' };
+  const what = { use, fee: 'remaining term', refund: 'refund' };
   return `${service.name}: ${resource.kind} ${resource.id}, ${what[kind]}`;
 }
 

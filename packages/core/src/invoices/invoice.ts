@@ -99,8 +99,8 @@ function mergeCosts(
 }
 
 function costLabel(kind: CostKind, unit: CostUnit): string {
-  if (kind === 'refund') return 'given back';
-  if (kind === 'fee') return 'rest of a term';
+  if (kind === 'refund') return 'refund';
+  if (kind === 'fee') return 'remaining term';
   if (unit === 'gpu') return 'GPU time';
   return unit === 'gb' ? 'storage' : unitNames[unit];
 }

@@ -91,7 +91,7 @@ describe('invoice', () => {
         amount: usd(1.5),
       },
       {
-        description: 'Rental 42: rest of a term',
+        description: 'Rental 42: remaining term',
         cause: { kind: 'rental', id: '42' },
         quantity: '1',
         unit: 'items',
@@ -105,7 +105,7 @@ describe('invoice', () => {
         amount: usd(2),
       },
       {
-        description: 'Volume 12: given back',
+        description: 'Volume 12: refund',
         cause: { kind: 'volume', id: '12' },
         quantity: '1',
         unit: 'items',

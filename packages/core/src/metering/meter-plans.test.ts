@@ -143,7 +143,7 @@ describe('planPause', () => {
         absorbed: 100n,
         from: [{ account: { kind: 'revenue', product: 'rental' }, amount: 600n }],
         usage: { gpuMs: 600 * 8 },
-        description: 'Time given back of rental 1042 (gpu) at $0.0036/h',
+        description: 'Credit for unused time of rental 1042 (gpu) at $0.0036/h',
       },
     ]);
     expect(plan.finish(responsesTo(plan))).toMatchObject({ posted: 400n, shortfall: 0n });
@@ -291,7 +291,7 @@ describe('planClose', () => {
         amount: 300n,
         to: [{ amount: 150n }, { account: { kind: 'platform_fee' }, amount: 150n }],
         afterwards: 'close',
-        description: 'Rest of the term of rental 1042 (gpu)',
+        description: 'Remaining term of rental 1042 (gpu)',
       },
     ]);
     const after = plan.finish(responsesTo(plan));

@@ -140,7 +140,7 @@ function commandsOfSettlement(
       absorbed: absorbedPartOf(meter, giveBack),
       from: ledgerSharesOf(meter, giveBack, negateUsd(supplierPart)),
       usage: { [`${meter.unit}Ms`]: unusedMs },
-      description: descriptionWithRate(meter, 'Time given back'),
+      description: descriptionWithRate(meter, 'Credit for unused time'),
     });
   }
   return commands;
@@ -308,7 +308,7 @@ export function planClose(
         to: ledgerSharesOf(meter, rest.amount, rest.ofSupplier),
         afterwards: 'close',
         ...payableFrom(meter),
-        description: descriptionOf(meter, 'Rest of the term'),
+        description: descriptionOf(meter, 'Remaining term'),
       });
     } else commands.push(...settlementCommands(meter, meter.holdId, split, 'close'));
   }

@@ -47,7 +47,7 @@ export function settlePayment(
     do: 'reverse',
     step: `return:${(steps += 1)}`,
     transferId,
-    description: 'Top-up given back: a dispute was won or a refund failed',
+    description: 'Top-up clawback reversed: a dispute was won or a refund failed',
   }));
   const take: LedgerCommand[] = [];
   if (clawback.kind !== 'none' && clawback.amount > 0n) {
@@ -59,7 +59,7 @@ export function settlePayment(
       amount: clawback.amount,
       to: [{ account: { kind: 'payments_clearing' }, amount: clawback.amount }],
       whenShort: 'shortfall',
-      description: 'Top-up taken back: refunded or disputed',
+      description: 'Top-up clawback: refunded or disputed',
     });
   }
 

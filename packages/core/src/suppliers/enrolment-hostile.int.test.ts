@@ -269,7 +269,7 @@ describe('a daemon that trusts us with more than one project', () => {
     await sweep();
     const refused = await now(enrolment);
     expect(refused).toMatchObject({ stage: 'refused', trustToken: null });
-    expect(refused.problem).toContain('trusts Millrace with everything');
+    expect(refused.problem).toContain('access to the whole host');
     expect(daemon.fake.trusted.size).toBe(0);
     expect(await clustersOf(orgId)).toEqual([]);
   });
@@ -405,7 +405,7 @@ it('a daemon that others named first can still be joined by its owner', async ()
   await sweep();
   expect(await now(byCertificate)).toMatchObject({
     stage: 'refused',
-    problem: expect.stringContaining('joined already') as string,
+    problem: expect.stringContaining('already joined') as string,
   });
 });
 

@@ -134,7 +134,7 @@ describe('a receiver that responds with an error', () => {
     expect(await statuses()).toEqual(['failed', 'succeeded', 'succeeded']);
     const [first] = await harness.deliveries(webhook.id);
     expect(first?.attempts).toHaveLength(8);
-    expect(first?.attempts.every(({ error }) => error === 'The receiver answered 500.')).toBe(true);
+    expect(first?.attempts.every(({ error }) => error === 'The receiver returned 500.')).toBe(true);
     const about = receiver.received.filter(({ event }) => event.resource.id === 'bad');
     expect(about.map(({ event }) => event.seq)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 2]);
   });
@@ -274,7 +274,7 @@ describe('a slow receiver', () => {
       const [late] = await harness.settled(webhook.id);
       expect(late).toMatchObject({
         status: 'pending',
-        attempts: [{ httpStatus: null, error: 'The receiver did not answer within 3 seconds.' }],
+        attempts: [{ httpStatus: null, error: 'The receiver did not respond within 3 seconds.' }],
       });
     });
   });

@@ -19,12 +19,12 @@ test('nextAttemptAt spreads the waits of simultaneous failures by up to a fifth'
 });
 
 test('reasonToDisable disables a webhook after exactly five days without a success', () => {
-  const failure = { httpStatus: 500, error: 'The receiver answered 500.' };
+  const failure = { httpStatus: 500, error: 'The receiver returned 500.' };
   expect(reasonToDisable(failure, before(5 * DAY_MS - 1), now)).toBeNull();
-  expect(reasonToDisable(failure, before(5 * DAY_MS), now)).toContain('The receiver answered 500.');
+  expect(reasonToDisable(failure, before(5 * DAY_MS), now)).toContain('The receiver returned 500.');
 });
 
 test('reasonToDisable disables a webhook at once after status 410', () => {
-  const failure = { httpStatus: 410, error: 'The receiver answered 410.' };
+  const failure = { httpStatus: 410, error: 'The receiver returned 410.' };
   expect(reasonToDisable(failure, now, now)).toContain('410 Gone');
 });

@@ -38,7 +38,7 @@ export function reasonToDisable(
   now: Date,
 ): string | null {
   if (failure.httpStatus === REMOVED_STATUS) {
-    return 'The receiver answered 410 Gone, which asks for no more deliveries.';
+    return 'The receiver returned 410 Gone, so deliveries have stopped.';
   }
   if (now.getTime() - failingSince.getTime() < disabledAfterMs) return null;
   return `No delivery was accepted for five days, since ${failingSince.toISOString()}. The last one failed: ${failure.error}`;

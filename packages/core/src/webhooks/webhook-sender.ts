@@ -100,20 +100,20 @@ async function requestStatus(
 function problemWithStatus(status: number): string | null {
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400) {
-    return `The receiver answered ${status}. Redirects are not followed; give the final URL.`;
+    return `The receiver returned ${status}. Redirects are not followed; use the final URL.`;
   }
-  return `The receiver answered ${status}.`;
+  return `The receiver returned ${status}.`;
 }
 
-const unknownName = 'The name of the receiver stands for no address on the public internet.';
+const unknownName = 'The host name of the receiver has no address on the public internet.';
 const errorMessages: Readonly<Record<string, string>> = {
   // One message for both cases: a distinction would reveal internal names to tenants.
   ERR_ADDRESS_FORBIDDEN: unknownName,
   ENOTFOUND: unknownName,
   EAI_AGAIN: unknownName,
   ECONNREFUSED: 'The receiver refused the connection.',
-  ECONNRESET: 'The receiver closed the connection before it answered.',
-  EPIPE: 'The receiver closed the connection before it answered.',
+  ECONNRESET: 'The receiver closed the connection without a response.',
+  EPIPE: 'The receiver closed the connection without a response.',
   ETIMEDOUT: 'The receiver could not be reached.',
   EHOSTUNREACH: 'The receiver could not be reached.',
   ENETUNREACH: 'The receiver could not be reached.',
@@ -122,13 +122,13 @@ const errorMessages: Readonly<Record<string, string>> = {
 /** Own messages, because those of libraries contain addresses. */
 function describeFailure(error: unknown, timeoutMs: number): string {
   if (error instanceof DeadlineError) {
-    return `The receiver did not answer within ${msToSeconds(timeoutMs)} seconds.`;
+    return `The receiver did not respond within ${msToSeconds(timeoutMs)} seconds.`;
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const known = errorMessages[code];
   if (known !== undefined) return known;
   if (/CERT|ERR_TLS|ERR_SSL|SELF_SIGNED|UNABLE_TO_/.test(code)) {
-    return `No secure connection could be made: ${code}.`;
+    return `The TLS connection failed: ${code}.`;
   }
   return code === '' ? 'The receiver could not be reached.' : `The receiver could not be reached: ${code}.`;
 }

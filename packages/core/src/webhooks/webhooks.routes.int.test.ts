@@ -89,7 +89,7 @@ it('webhooks can be created, listed, read, changed and deleted; the secret is sh
   expect((await call('GET', '')).json).toEqual({ items: [shown], nextCursor: null });
   const off = await call('PATCH', `/${id}`, { status: 'disabled', eventTypes: ['*'] });
   expect(off.json).toMatchObject({ status: 'disabled', eventTypes: ['*'] });
-  expect(off.json.disabledReason).toBe('Switched off by its owner.');
+  expect(off.json.disabledReason).toBe('Disabled by its owner.');
   const on = await call('PATCH', `/${id}`, { status: 'enabled' });
   expect(on.json).toMatchObject({ status: 'enabled', disabledReason: null });
   expect((await call('DELETE', `/${id}`)).status).toBe(204);

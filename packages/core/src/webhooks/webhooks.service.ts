@@ -90,7 +90,7 @@ export async function changeWebhook(
     url: request.url,
     description: request.description,
     eventTypes: request.eventTypes === undefined ? undefined : [...new Set(request.eventTypes)],
-    status: status === 'disabled' ? { disabledReason: 'Switched off by its owner.' } : status,
+    status: status === 'disabled' ? { disabledReason: 'Disabled by its owner.' } : status,
   });
   if (changed === null) throw new Fault('WEBHOOK_NOT_FOUND');
   await updateQueueAfterChange(tx, before, changed);

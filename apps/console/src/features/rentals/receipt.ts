@@ -8,7 +8,7 @@ export type CostLine = RentalCost['lines'][number];
 const meters: Readonly<Record<CostLine['meter'], string>> = {
   gpu: 'GPU compute',
   disk: 'Disk while GPUs are released',
-  term: 'Rest of the term',
+  term: 'Remaining term',
   credit: 'Refund',
 };
 

@@ -284,7 +284,7 @@ export async function setGpuFaulty(
     gpuId,
     faulty
       ? { from: ['present', 'missing'], to: 'faulty', reason }
-      : { from: ['faulty'], to: 'missing', reason: 'Put back; waits to be seen by the next read.' },
+      : { from: ['faulty'], to: 'missing', reason: 'Returned to service; waits for the next inventory.' },
   );
   if (before === null) throw new Fault('GPU_NOT_FOUND');
   if ((before === 'faulty') === faulty) return node;

@@ -22,7 +22,7 @@ export async function registerSupplierCluster(
 ): Promise<ClusterId | { readonly problem: string }> {
   const provider = await findProvider(tx, request.providerId);
   if (provider === null || !provider.configured || provider.driver !== 'incus') {
-    return { problem: 'The operator has no place for machines of suppliers any more.' };
+    return { problem: "The operator no longer accepts suppliers' machines." };
   }
   if (!provider.regions.some(({ region, configured }) => region === request.region && configured)) {
     return { problem: `The operator has closed the region ${request.region}.` };
@@ -30,12 +30,12 @@ export async function registerSupplierCluster(
   const { driver } = provider;
   const fields = { ...request, driver, offer: 'marketplace', connectionType: 'ethernet' } as const;
   const problem = problemWithEndpoint(fields.driver, fields.endpoint);
-  if (problem !== null) return { problem: `Its endpoint ${problem}.` };
+  if (problem !== null) return { problem: `The endpoint ${problem}.` };
   await lockConfiguration(tx);
   // Suppliers' daemons are identified by certificate, so their endpoints need no comparison.
   const reached = await listEngineEndpoints(tx, { withoutSupplied: true });
   const isKnown = reached.some((known) => isSameEngine(known, fields));
-  if (isKnown) return { problem: 'Its daemon belongs to the fleet already.' };
+  if (isKnown) return { problem: 'The Incus daemon already belongs to the fleet.' };
   const id = await insertNewCluster(tx, fields, supplierOrgId);
   // The name contains an id, so it must be unique.
   if (id === null) throw new Error(`Cluster ${fields.name} already exists.`);

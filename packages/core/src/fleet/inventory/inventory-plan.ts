@@ -64,7 +64,7 @@ export interface ReadContext {
   readonly watchingSince: Date;
 }
 
-const NOT_LISTED = 'The engine no longer lists it';
+const NOT_LISTED = 'The engine no longer lists the node';
 
 /** Whether an inventory changes a node. Cheap, because it does not compare GPUs. */
 export function isChangedBy(known: StoredNode, seen: ReportedNode | undefined, read: ReadContext): boolean {
@@ -153,18 +153,22 @@ function returnTransition(
 ): NewNodeTransition | null {
   const { status } = known;
   if (lost.length > 0 && status !== 'node_quarantined') {
-    return transitionOf(known, 'node_quarantined', boundedReason(`Rented GPUs are gone: ${addresses(lost)}`));
+    return transitionOf(
+      known,
+      'node_quarantined',
+      boundedReason(`Rented GPUs are missing: ${addresses(lost)}`),
+    );
   }
   if (status === 'node_registering') {
-    return { ...transitionOf(known, 'node_ready', 'Its hardware was read'), statusReason: note };
+    return { ...transitionOf(known, 'node_ready', 'The hardware was read'), statusReason: note };
   }
   if (status !== 'node_offline') return null;
   // The offline reason has replaced the original reason of the drain.
   const [to, statusReason] =
     known.backTo === 'node_draining'
-      ? (['node_draining', 'It is back and still draining'] as const)
+      ? (['node_draining', 'The node is reachable again and still draining'] as const)
       : (['node_ready', note] as const);
-  return { ...transitionOf(known, to, 'It is back'), statusReason };
+  return { ...transitionOf(known, to, 'The node is reachable again'), statusReason };
 }
 
 function transitionOf(known: StoredNode, to: MachineState, reason: string): NewNodeTransition {
@@ -212,7 +216,7 @@ export function compareGpus(known: readonly StoredGpu[], seen: readonly Reported
     before.delete(gpu.pciAddress);
     if (old === undefined) added.push(gpu);
     else if (isDifferentDevice(old, gpu)) {
-      const reason = `Another device is at its address: ${gpu.model}`;
+      const reason = `Another device is at this address: ${gpu.model}`;
       if (old.sold) {
         isSettled = false;
         if (old.state !== 'present') continue;
@@ -229,7 +233,7 @@ export function compareGpus(known: readonly StoredGpu[], seen: readonly Reported
   }
   for (const old of before.values()) {
     if (old.state !== 'present') continue;
-    changes.push(stateChange(old, 'missing', 'The engine no longer lists it'));
+    changes.push(stateChange(old, 'missing', 'The engine no longer lists the GPU'));
     if (old.sold) lost.push(old);
   }
   return { changes, added, lost, isSettled };
@@ -321,10 +325,10 @@ export interface NewNode {
 
 export function planNewNode(seen: ReportedNode, { now, offer }: Pick<ReadContext, 'now' | 'offer'>): NewNode {
   const { name, hardware } = seen;
-  const first = { to: 'node_registering', reason: 'The engine listed it for the first time' } as const;
+  const first = { to: 'node_registering', reason: 'The engine listed the node for the first time' } as const;
   if (hardware !== null) {
     const statusReason = statusNote([], noChange, hardware, offer);
-    const second = { to: 'node_ready', reason: 'Its hardware was read' } as const;
+    const second = { to: 'node_ready', reason: 'The hardware was read' } as const;
     const sale = { hardware, ...soldAs(hardware.gpus, offer), unreachableSince: null };
     return { name, status: 'node_ready', statusReason, steps: [first, second], ...sale };
   }

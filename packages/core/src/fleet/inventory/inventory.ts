@@ -79,7 +79,7 @@ export function checkInventory(inventory: Inventory, defaults: ClusterDefaults):
   if (nodes.length > inventoryBounds.nodes) {
     return {
       ok: false,
-      problem: `The engine lists ${nodes.length} nodes; more than ${inventoryBounds.nodes} are not believed.`,
+      problem: `The engine lists ${nodes.length} nodes; the maximum is ${inventoryBounds.nodes}.`,
     };
   }
   const names = new Set<string>();
@@ -102,7 +102,7 @@ function checkNode(node: InventoryNode, defaults: ClusterDefaults, devices: Set<
   const { name, hardware } = node;
   if (!node.reachable || hardware === null) {
     const detail = node.detail === null ? '' : `: ${node.detail}`;
-    return unreadNode(name, `The engine does not reach it, or cannot read it${detail}`, false);
+    return unreadNode(name, `The engine cannot reach or read the node${detail}`, false);
   }
   const problem = implausibilityOf(node, hardware) ?? duplicateDevice(hardware, devices);
   if (problem !== null) return rejectedNode(name, problem);
@@ -119,7 +119,7 @@ export function withheldNode(name: string, problem: string): ReportedNode {
 }
 
 export function rejectedNode(name: string, problem: string): ReportedNode {
-  return unreadNode(name, `What it reports cannot be true: ${problem}`, true);
+  return unreadNode(name, `The reported hardware is implausible: ${problem}`, true);
 }
 
 function implausibilityOf(node: InventoryNode, hardware: NodeHardware): string | null {
@@ -128,8 +128,8 @@ function implausibilityOf(node: InventoryNode, hardware: NodeHardware): string |
   if (!isBetween(hardware.cpuCount, 1, inventoryBounds.cpus)) return `${hardware.cpuCount} threads`;
   if (!isBetween(hardware.ramMb, 1, inventoryBounds.ramMb)) return `${hardware.ramMb} MB of memory`;
   if (!isBetween(hardware.storageGb, 0, inventoryBounds.storageGb)) return `${hardware.storageGb} GB of disk`;
-  if (node.address !== null && !netAddress.test(node.address)) return 'an address that is none';
-  if (fabric !== null && !fabricName.test(fabric)) return 'a fabric whose name cannot be kept';
+  if (node.address !== null && !netAddress.test(node.address)) return 'an invalid address';
+  if (fabric !== null && !fabricName.test(fabric)) return 'an invalid fabric name';
   for (const gpu of gpus) {
     const wrong = implausibleGpu(gpu);
     if (wrong !== null) return wrong;
@@ -140,10 +140,9 @@ function implausibilityOf(node: InventoryNode, hardware: NodeHardware): string |
 }
 
 function implausibleGpu(gpu: InventoryGpu): string | null {
-  if (!pciAddress.test(gpu.pciAddress)) return 'a GPU at an address that is none';
-  if (gpu.uuid !== null && !deviceUuid.test(gpu.uuid)) return 'a GPU with an id that cannot be kept';
-  if (gpu.model.trim() === '' || gpu.model.length > 200)
-    return 'a GPU whose model has no name, or too long a one';
+  if (!pciAddress.test(gpu.pciAddress)) return 'a GPU at an invalid address';
+  if (gpu.uuid !== null && !deviceUuid.test(gpu.uuid)) return 'a GPU with an invalid id';
+  if (gpu.model.trim() === '' || gpu.model.length > 200) return 'a GPU with an invalid model name';
   if (gpu.ramMb !== null && !isBetween(gpu.ramMb, 0, inventoryBounds.ramMb))
     return `a GPU with ${gpu.ramMb} MB`;
   if (gpu.numaNode !== null && !isBetween(gpu.numaNode, -1, inventoryBounds.numaNode)) {
@@ -156,7 +155,7 @@ function implausibleGpu(gpu: InventoryGpu): string | null {
 function duplicateDevice(hardware: NodeHardware, devices: Set<string>): string | null {
   const ids = hardware.gpus.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
   for (const id of ids) {
-    if (devices.has(id)) return `the GPU ${id} is in two places`;
+    if (devices.has(id)) return `the GPU ${id} is in two nodes`;
     devices.add(id);
   }
   return null;

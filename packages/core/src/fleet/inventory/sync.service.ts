@@ -271,7 +271,7 @@ async function rejectDuplicateDevices(
   );
   for (const { name } of nodes.fresh) {
     if (withheld.has(name))
-      refused.set(name, withheldNode(name, 'Machines of it were written off and may still run.'));
+      refused.set(name, withheldNode(name, 'Machines of the node were written off and might still run.'));
   }
   return (name) => refused.get(name) ?? seen.get(name);
 }
@@ -339,7 +339,7 @@ export async function applyNoResponse(
 function silenceTransition(node: StoredNode): readonly NewNodeTransition[] {
   const { id: nodeId, status: from } = node;
   if (from !== 'node_registering' && from !== 'node_ready' && from !== 'node_draining') return [];
-  const reason = 'The engine of its cluster is silent';
+  const reason = 'The engine of the cluster does not respond';
   const drainDeadlineAt = from === 'node_draining' ? node.drainDeadlineAt : null;
   return [{ nodeId, from, to: 'node_offline', reason, statusReason: reason, backTo: from, drainDeadlineAt }];
 }

@@ -221,7 +221,7 @@ class ClusterPoller {
     const report = await applyInventory(db, cluster, read, terms).catch((error: unknown) => {
       // A failed write counts as no response. If the database is down, this call fails too.
       log.error({ err: error, clusterId: cluster.id }, 'failed to store the inventory of a cluster');
-      const problem = `What it reported could not be written: ${messageOf(error)}`;
+      const problem = `The inventory could not be stored: ${messageOf(error)}`;
       return applyNoResponse(db, cluster.id, problem, terms);
     });
     applySeconds.record(msToSeconds(clock.monotonicMs() - readMs), { driver: cluster.driver });

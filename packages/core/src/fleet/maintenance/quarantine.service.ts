@@ -14,7 +14,7 @@ interface QuarantineCause {
 
 /** The engine could not wipe the node. */
 export async function quarantineUncleanNode(tx: Tx, nodeId: NodeId, cause: QuarantineCause): Promise<void> {
-  const reason = `It could not be wiped after its last tenant: ${cause.why}`;
+  const reason = `The node could not be wiped after its last tenant: ${cause.why}`;
   await transitionNode(tx, nodeId, 'node_quarantined', { reason, actor: cause.actor });
 }
 
@@ -40,7 +40,7 @@ export async function quarantineNodeWithUnknownMachine(
 ): Promise<void> {
   const [known] = await listNodes(db, { clusterId, name }, { limit: 1, after: null });
   if (known === undefined) return;
-  const reason = 'It runs a machine that the restored database does not know.';
+  const reason = 'The node runs a machine that is missing in the restored database.';
   await db.transaction({ name: 'quarantine node after restore', isolation: 'read committed' }, (tx) =>
     transitionNode(tx, known.id, 'node_quarantined', { reason, actor }),
   );
@@ -53,6 +53,6 @@ export function isNodeInUse(error: unknown): boolean {
 
 /** Only for machines that are still wanted: an engine also refuses machines that were terminated. */
 export async function quarantineNodeInUse(tx: Tx, nodeId: NodeId, cause: QuarantineCause): Promise<void> {
-  const reason = `Its engine has given it away, or uses it for something else: ${cause.why}`;
+  const reason = `The engine uses the node for something else: ${cause.why}`;
   await transitionNode(tx, nodeId, 'node_quarantined', { reason, actor: cause.actor });
 }

@@ -38,12 +38,17 @@ export function settleDebt(slice: WorkingSet, wallet: Wallet): void {
   if (credit.owed === 0n) return;
   if (credit.owed < 0n) {
     // The debt was repaid before its clawback was undone.
-    moveDebt(slice, wallet, -credit.owed, 'Top-up given back: repaid debt returned');
+    moveDebt(slice, wallet, -credit.owed, 'Top-up clawback reversed: repaid debt returned');
     return;
   }
   const free = credit.balance - credit.held;
   if (free > 0n) {
-    moveDebt(slice, wallet, -minBigint(credit.owed, free), 'Top-up taken back: rest of a refund or dispute');
+    moveDebt(
+      slice,
+      wallet,
+      -minBigint(credit.owed, free),
+      'Top-up clawback: remainder of a refund or dispute',
+    );
   }
 }
 

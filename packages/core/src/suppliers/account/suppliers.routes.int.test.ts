@@ -321,7 +321,7 @@ describe('draining a machine', () => {
     const drained = await drain(id);
     expect(drained.json).toMatchObject({
       status: 'node_draining',
-      statusReason: 'Its supplier took it out of use.',
+      statusReason: 'Drained by the supplier.',
     });
     expect(drained.json.drainedAt).not.toBeNull();
     expect((await drain(id)).json).toEqual(drained.json);

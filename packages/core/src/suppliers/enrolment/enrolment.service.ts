@@ -167,7 +167,7 @@ export async function advanceEnrolment(deps: EnrolmentDeps, enrolment: Enrolment
       (error: unknown) => {
         log.error({ ...facts, err: error }, 'outcome of an enrolment step could not be recorded');
         // A daemon may report values that no row can store; the deadline must still apply.
-        const unwritten = retryOutcome(enrolment, 'What it says of itself cannot be written down.');
+        const unwritten = retryOutcome(enrolment, 'The report of the machine could not be stored.');
         return writeOutcome(deps, enrolment, refuseAfterDeadline(enrolment, unwritten, db.clock.now()));
       },
     );
@@ -197,7 +197,7 @@ function retryOutcome({ tries }: Enrolment, problem: string | null, atMs = retry
 
 function refuseAfterDeadline({ deadlineAt }: Enrolment, outcome: Outcome, now: Date): Outcome {
   if (outcome.kind !== 'again' || deadlineAt === null || now < deadlineAt) return outcome;
-  const problem = `It was tried for as long as is allowed. ${outcome.problem ?? 'Nothing was heard of it.'}`;
+  const problem = `Enrolment timed out. ${outcome.problem ?? 'The machine did not respond.'}`;
   return { kind: 'refused', problem: problem.slice(0, PROBLEM_LENGTH_MAX) };
 }
 
@@ -237,14 +237,14 @@ async function redeemTrustToken(
   signal: AbortSignal,
 ): Promise<string | null> {
   if (await trust.isTrusted(signal)) return null;
-  if (trustToken === null) return 'Its daemon does not trust Millrace. Run join.sh again.';
+  if (trustToken === null) return 'The Incus daemon does not trust Millrace. Run join.sh again.';
   try {
     await trust.redeem(sealer.open(trustToken, sealContext(id)), signal);
     return null;
   } catch (error) {
     const isFinal = isDriverError(error) && error.isFinal;
     if (!isFinal || signal.aborted) throw error;
-    return `Its daemon does not take the trust token, which may have expired: run join.sh again. ${textOf(error)}`.slice(
+    return `The Incus daemon refused the trust token, which might have expired. Run join.sh again. ${textOf(error)}`.slice(
       0,
       PROBLEM_LENGTH_MAX,
     );
@@ -265,7 +265,7 @@ async function readClusterAndNode({ db }: EnrolmentDeps, { clusterId }: Enrolmen
 
 async function inspectNode(deps: EnrolmentDeps, enrolment: Enrolment): Promise<Outcome> {
   const { cluster, node } = await readClusterAndNode(deps, enrolment);
-  if (cluster.status === 'removed') return { kind: 'refused', problem: 'The operator removed it.' };
+  if (cluster.status === 'removed') return { kind: 'refused', problem: 'The operator removed the machine.' };
   if (node === null || node.hardwareReadAt === null) {
     return retryOutcome(enrolment, node?.statusReason ?? cluster.statusReason, RECHECK_MS);
   }
@@ -285,7 +285,7 @@ function toInspectedNode(node: NodeRecord) {
 
 async function testNode(deps: EnrolmentDeps, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
   const { cluster, node } = await readClusterAndNode(deps, enrolment);
-  if (cluster.status === 'removed') return { kind: 'refused', problem: 'The operator removed it.' };
+  if (cluster.status === 'removed') return { kind: 'refused', problem: 'The operator removed the machine.' };
   if (node === null || node.status !== 'node_ready') {
     return retryOutcome(enrolment, node?.statusReason ?? cluster.statusReason, RECHECK_MS);
   }
@@ -341,7 +341,7 @@ async function registerIfTrusted(
   const { id, orgId, region, endpoint } = enrolment;
   await lockDaemon(tx, enrolment);
   if ((await findEnrolmentOfDaemon(tx, enrolment, null)) !== null) {
-    return { kind: 'refused', problem: 'Its daemon has joined already. Withdraw that machine first.' };
+    return { kind: 'refused', problem: 'This Incus daemon has already joined. Withdraw its machine first.' };
   }
   const { settings } = outcome;
   const name = `sup-${toUuid(id)}`;

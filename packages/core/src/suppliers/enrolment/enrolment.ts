@@ -139,17 +139,17 @@ export function problemWithTrust(limits: TrustLimits, joinDigest: string | null)
   const { projects, isRestricted, seesOthers, isClustered } = limits;
   if (!isRestricted || seesOthers) {
     return (
-      'Its daemon trusts Millrace with everything on the host. Remove the certificate with `incus config trust remove` ' +
-      'and run join.sh, which asks for one project alone.'
+      'The Incus daemon gives Millrace access to the whole host. Remove the certificate with `incus config trust remove` ' +
+      'and run join.sh, which requests access to one project only.'
     );
   }
-  if (isClustered) return 'Its daemon is a member of a cluster. Only hosts of their own can join.';
+  if (isClustered) return 'The Incus daemon is a member of a cluster. Only single hosts can join.';
   const [project, ...others] = projects;
   if (project === undefined || others.length > 0) {
-    return `Its daemon lets Millrace into ${projects.length} projects, and it must be exactly one.`;
+    return `The Incus daemon gives Millrace access to ${projects.length} projects; it must be exactly one.`;
   }
   if (project.name === 'default' || !projectName.test(project.name)) {
-    return 'Its daemon lets Millrace into a project that is not one of its own.';
+    return 'The Incus daemon gives Millrace access to a project that was not created for Millrace.';
   }
   if (project.config['restricted'] !== 'true') {
     return `The project ${project.name} is not restricted, so machines in it could reach the host. Run join.sh again.`;
@@ -159,8 +159,8 @@ export function problemWithTrust(limits: TrustLimits, joinDigest: string | null)
   }
   if (joinDigest === null || project.config['user.millrace.join'] !== joinDigest) {
     return (
-      `The project ${project.name} does not name the join token that this machine came with, so its owner did not ask ` +
-      'for this. Run join.sh again.'
+      `The project ${project.name} does not name the join token of this machine, so its owner has not approved ` +
+      'it. Run join.sh again.'
     );
   }
   return null;
@@ -187,7 +187,7 @@ export function clusterSettingsOf(daemon: {
   const [project] = daemon.limits.projects;
   const written = settingsSchema.safeParse(project?.config ?? {});
   if (project === undefined || !written.success) {
-    return { problem: 'The project does not say how machines are made on this host. Run join.sh again.' };
+    return { problem: 'The project has no valid settings for creating machines. Run join.sh again.' };
   }
   const image = written.data['user.millrace.default-image'];
   if (!daemon.images.includes(image)) {
@@ -221,20 +221,20 @@ export interface InspectedNode {
 const minimumHardware = { cpuCount: 1, ramMb: 512, storageGb: 2 };
 
 export function problemWithHardware(node: InspectedNode): string | null {
-  if (node.gpuCount === 0) return 'Its daemon reports no GPU.';
+  if (node.gpuCount === 0) return 'The Incus daemon reports no GPU.';
   const models = new Set(node.models);
-  if (models.size > 1) return `Its GPUs are of ${models.size} models, and a machine is rented as one.`;
+  if (models.size > 1) return `The machine has GPUs of ${models.size} models. All must be of one model.`;
   const isEnough =
     (node.cpuCount ?? 0) >= minimumHardware.cpuCount &&
     (node.ramMb ?? 0) >= minimumHardware.ramMb &&
     (node.storageGb ?? 0) >= minimumHardware.storageGb;
   return isEnough
     ? null
-    : `A machine needs ${minimumHardware.cpuCount} CPU, ${minimumHardware.ramMb} MB of memory and ${minimumHardware.storageGb} GB of disk at least.`;
+    : `A machine needs at least ${minimumHardware.cpuCount} CPU, ${minimumHardware.ramMb} MB of memory and ${minimumHardware.storageGb} GB of disk.`;
 }
 
 export function problemWithMeasurements(figures: MachineBenchmark, gpuCount: number): string | null {
   return figures.gpu.count === gpuCount
     ? null
-    : `Its daemon reports ${gpuCount} GPUs, and a machine that was given all of them sees ${figures.gpu.count}.`;
+    : `The Incus daemon reports ${gpuCount} GPUs, but the self-test found ${figures.gpu.count}.`;
 }

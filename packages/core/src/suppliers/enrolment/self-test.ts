@@ -96,11 +96,11 @@ async function measureUntilReady(
 
   async function lookOnce(): Promise<BenchmarkResult> {
     const view = await driver.describe(spec, signal);
-    if (view === null) return { outcome: 'not-yet', detail: 'The machine of its self-test is gone.' };
+    if (view === null) return { outcome: 'not-yet', detail: 'The machine of the self-test does not exist.' };
     if (view.power === 'off') await driver.start(spec, signal);
     const port = view.ports.find(({ internalPort }) => internalPort === SSH_PORT)?.externalPort;
     if (view.address === null || port === undefined) {
-      return { outcome: 'not-yet', detail: 'The machine of its self-test has no port for SSH.' };
+      return { outcome: 'not-yet', detail: 'The machine of the self-test has no SSH port.' };
     }
     const { privateKey } = key;
     const hostKey = key.hostKey.fingerprint;

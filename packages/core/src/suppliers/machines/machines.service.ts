@@ -88,7 +88,7 @@ export async function drainMachine(tx: Tx, call: CallContext, nodeId: NodeId): P
   await authorizeCaller(tx, call, 'supplier:write');
   const machine = await lockOwnMachine(tx, call, nodeId);
   const { actor } = call.cause;
-  await transitionNode(tx, nodeId, 'node_draining', { reason: 'Its supplier took it out of use.', actor });
+  await transitionNode(tx, nodeId, 'node_draining', { reason: 'Drained by the supplier.', actor });
   const now = tx.clock.now();
   await releaseFromWindows(tx, nodeId, now);
   if (machine.drainedAt !== null) return;
@@ -112,7 +112,7 @@ export async function resumeMachine(tx: Tx, call: CallContext, nodeId: NodeId): 
     throw notDrained(`The machine is quarantined: ${node.statusReason ?? 'a check failed'}.`);
   }
   const { actor } = call.cause;
-  await transitionNode(tx, nodeId, 'node_ready', { reason: 'Its supplier put it back into use.', actor });
+  await transitionNode(tx, nodeId, 'node_ready', { reason: 'Resumed by the supplier.', actor });
   await setDrained(tx, machine, null);
   const resource = { kind: 'machine', id: nodeId };
   await appendAuditEntry(tx, call.orgId, call.cause, { action: 'machine.resumed', resource });
@@ -152,7 +152,7 @@ export async function withdrawMachine(tx: Tx, call: CallContext, nodeId: NodeId)
 
 async function removeMachineCluster(tx: Tx, cause: AuditContext, machine: SupplierMachine): Promise<void> {
   try {
-    await removeCluster(tx, cause, machine.clusterId, 'Its supplier withdrew it.');
+    await removeCluster(tx, cause, machine.clusterId, 'Withdrawn by the supplier.');
   } catch (error) {
     if (!(error instanceof Fault) || error.reason !== 'CLUSTER_HAS_WORK') throw error;
     throw new Fault('NODE_HAS_WORK', {

@@ -31,7 +31,7 @@ describe('decideQuarantine', () => {
     expect(decideQuarantine(evidence({ faults: [failed(2), failed(1)] }))).toBeNull();
     expect(decideQuarantine(evidence({ faults: [failed(1), failed(3), failed(2)] }))).toEqual({
       cause: 'failed_starts',
-      reason: '3 machines in a row did not come up on it. The last: failed 1',
+      reason: '3 machines in a row failed to start. The last: failed 1',
     });
   });
 
@@ -59,7 +59,7 @@ describe('decideQuarantine', () => {
   it('quarantines when the hardware differs from the tested hardware', () => {
     expect(decideQuarantine(evidence({ difference: '7 threads instead of 8' }))).toEqual({
       cause: 'hardware',
-      reason: 'Its hardware is not what was tested: 7 threads instead of 8.',
+      reason: 'The hardware differs from the tested hardware: 7 threads instead of 8.',
     });
   });
 });

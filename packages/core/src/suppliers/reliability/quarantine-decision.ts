@@ -47,7 +47,7 @@ export interface QuarantineDecision {
 export function decideQuarantine(evidence: QuarantineEvidence): QuarantineDecision | null {
   const { difference } = evidence;
   if (difference !== null) {
-    return { cause: 'hardware', reason: `Its hardware is not what was tested: ${difference}.` };
+    return { cause: 'hardware', reason: `The hardware differs from the tested hardware: ${difference}.` };
   }
   return checkStarts(evidence) ?? checkLosses(evidence) ?? checkOutages(evidence);
 }
@@ -60,7 +60,7 @@ function checkStarts(evidence: QuarantineEvidence): QuarantineDecision | null {
   if (last === null || failed.length < quarantinePolicy.failedStarts) return null;
   return {
     cause: 'failed_starts',
-    reason: `${failed.length} machines in a row did not come up on it. The last: ${last.reason}`,
+    reason: `${failed.length} machines in a row failed to start. The last: ${last.reason}`,
   };
 }
 
@@ -68,7 +68,7 @@ function checkLosses(evidence: QuarantineEvidence): QuarantineDecision | null {
   const lost = countedFaults(evidence, 'loss', quarantinePolicy.lossesMs);
   const last = newestOf(lost);
   if (last === null || lost.length < quarantinePolicy.losses) return null;
-  const reason = `${lost.length} machines that ran on it were lost. The last: ${last.reason}`;
+  const reason = `${lost.length} running machines were lost. The last: ${last.reason}`;
   return { cause: 'losses', reason };
 }
 
@@ -76,7 +76,7 @@ function checkOutages(evidence: QuarantineEvidence): QuarantineDecision | null {
   const since = countedSince(evidence, quarantinePolicy.outagesMs);
   const outages = evidence.outages.filter((at) => at > since);
   if (outages.length < quarantinePolicy.outages) return null;
-  return { cause: 'outages', reason: `It went offline ${outages.length} times within a day.` };
+  return { cause: 'outages', reason: `The machine went offline ${outages.length} times within a day.` };
 }
 
 function countedFaults(evidence: QuarantineEvidence, kind: HostFaultKind, withinMs: number) {
@@ -116,7 +116,7 @@ export function differenceFromTested(
   const models = new Map(tested.gpus.map(({ pciAddress, model }) => [pciAddress, model]));
   for (const { pciAddress, model } of seen.gpus) {
     const was = models.get(pciAddress);
-    if (was === undefined) return `a GPU at ${pciAddress} that was not there`;
+    if (was === undefined) return `an additional GPU at ${pciAddress}`;
     if (was !== model) return `the GPU at ${pciAddress} was ${was} and is ${model}`;
   }
   if (seen.cpuCount !== null && seen.cpuCount !== tested.cpuCount) {

@@ -273,7 +273,7 @@ describe('quarantineFaultyMachines', () => {
     expect(await quarantineFaultyMachines(deps)).toBe(0);
     const node = await findNode(db, machine.nodeId);
     expect(node).toMatchObject({ status: 'node_quarantined', placeable: false });
-    expect(node?.statusReason).toContain('3 machines in a row did not come up on it');
+    expect(node?.statusReason).toContain('3 machines in a row failed to start');
     const { rows: events } = await sql<{ resource_id: string }>`
       select resource_id from outbox where org_id = ${toUuid(orgId)} and type = 'machine.quarantined'
     `.execute(db.kysely);
@@ -332,7 +332,9 @@ it('quarantines after two losses, and after six outages in a day', async () => {
   }
   await pass(FIRST_LOOK_MS);
   await measureMachines(deps, 100);
-  expect((await findNode(db, machine.nodeId))?.statusReason).toBe('It went offline 6 times within a day.');
+  expect((await findNode(db, machine.nodeId))?.statusReason).toBe(
+    'The machine went offline 6 times within a day.',
+  );
 });
 
 describe('quarantine for changed hardware', () => {
@@ -345,7 +347,9 @@ describe('quarantine for changed hardware', () => {
     await pass(FIRST_LOOK_MS);
     await measureMachines(deps, 100);
     const node = await findNode(db, machine.nodeId);
-    expect(node?.statusReason).toBe('Its hardware is not what was tested: 8 threads instead of 192.');
+    expect(node?.statusReason).toBe(
+      'The hardware differs from the tested hardware: 8 threads instead of 192.',
+    );
     await pass(MINUTE_MS);
     await move('node_ready', 'operator');
     await pass(FIRST_LOOK_MS);

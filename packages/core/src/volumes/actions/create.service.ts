@@ -87,7 +87,7 @@ export async function acceptVolume(
     phase: 'provisioning',
     status: 'inactive',
     restore: origin === null ? null : createRestore(tx, origin.snapshot, defaultVolumePolicy.provisionMs),
-    statusReason: origin === null ? 'It is being made.' : restoringReason(origin.snapshot.id),
+    statusReason: origin === null ? 'The volume is being created.' : restoringReason(origin.snapshot.id),
     statusSince: now,
     endReason: null,
     createdAt: now,

@@ -31,7 +31,7 @@ export async function deleteVolume(tx: Tx, call: CallContext, wireId: number): P
   if (volume.phase === 'leaving' || volume.phase === 'purging') return volume;
   await requireUnattached(tx, volume);
   await requireNoRestore(tx, volume);
-  const reason = 'Deleted by its tenant.';
+  const reason = 'Deleted by the tenant.';
   const left = await startRetention(tx, volume, { reason, actor: cause.actor });
   await appendAuditEntry(tx, orgId, cause, {
     action: 'volume.deleted',
@@ -103,7 +103,7 @@ export async function freezeVolume(tx: Tx, volume: Volume, because: 'balance' | 
   const now = tx.clock.now();
   const given = await cancelPendingChanges(tx, volume);
   const purgeAt = await retainData(tx, given, now);
-  const reason = `The ${because} does not cover it any longer.`;
+  const reason = `The ${because} no longer covers the cost.`;
   const frozen = await deactivateVolume(tx, given, {
     reason,
     actor: volumesActor,

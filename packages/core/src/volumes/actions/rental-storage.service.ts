@@ -102,8 +102,8 @@ export async function readOrderedStorage(
   const volumes = await listUnprovisioned(reader, orgId, id);
   const failed = volumes.find(({ isGivenUp }) => isGivenUp);
   if (failed !== undefined) {
-    const why = failed.endReason ?? 'It could not be provisioned.';
-    return { state: 'failed', why: `Its volume ${failed.label} is not available. ${why}` };
+    const why = failed.endReason ?? 'The volume could not be provisioned.';
+    return { state: 'failed', why: `The volume ${failed.label} is not available. ${why}` };
   }
   return { state: volumes.length === 0 ? 'ready' : 'pending' };
 }

@@ -13,7 +13,8 @@ export function createRestore(tx: Tx, snapshot: Pick<Snapshot, 'id' | 'volumeId'
   };
 }
 
-export const restoringReason = (id: SnapshotId): string => `It is being restored from snapshot ${id}.`;
+export const restoringReason = (id: SnapshotId): string =>
+  `The volume is being restored from snapshot ${id}.`;
 
 /**
  * Whether to send the restore to the backend. A new volume always needs its snapshot. In place, the backend is asked

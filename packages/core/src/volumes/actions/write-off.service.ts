@@ -21,7 +21,7 @@ export interface VolumeWriteOff {
   readonly detachedRentalIds: readonly number[];
 }
 
-const LOST_REASON = 'Its storage node is lost and does not return. Its data is gone.';
+const LOST_REASON = 'The storage node is lost and will not return. The data is lost.';
 
 /** An operator declares the data of a volume lost. Charges after the last response of its node are refunded. Idempotent. */
 export async function writeOffVolume(

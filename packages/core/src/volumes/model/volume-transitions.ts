@@ -72,7 +72,7 @@ export async function transitionVolume(tx: Tx, volume: Volume, move: VolumeTrans
 
 /** The backend responds again: the volume becomes active, or inactive if its phase changed meanwhile. */
 export async function markReachable(tx: Tx, volume: Volume): Promise<Volume> {
-  const back = 'Its backend is back.';
+  const back = 'The storage node is reachable again.';
   if (volume.phase === 'live') {
     return transitionVolume(tx, volume, { to: 'active', reason: back, actor: volumesActor });
   }

@@ -133,7 +133,7 @@ describe('a growth that was cancelled', () => {
     harness.backend.beforeReply = null;
     expect(harness.backend.volumes.get(toUuid(volume.id))?.sizeGb).toBe(512);
     await harness.run((tx) =>
-      locked(volume, (current) => cancelGrowth(tx, current, 'It could not grow in time.'), tx),
+      locked(volume, (current) => cancelGrowth(tx, current, 'Growing the volume timed out.'), tx),
     );
     await harness.run((tx) => detachVolume(tx, tenant.call(), link));
     await harness.clock.advance(MINUTE_MS);

@@ -155,7 +155,7 @@ async function recordSilence({ db, policy }: VolumeDeps, node: StorageNode, why:
     const status = isOver ? 'silent' : current.status;
     await saveStorageNode(tx, current, {
       status,
-      statusReason: why.slice(0, REASON_MAX) || 'It does not answer.',
+      statusReason: why.slice(0, REASON_MAX) || 'The storage node does not respond.',
     });
     return isOver;
   });
@@ -178,7 +178,7 @@ async function markUnknownIfSilent(tx: Tx, orgId: OrgId, id: VolumeId, nodeId: S
   const node = await findStorageNode(tx, nodeId);
   // The node may have responded to another worker in the meantime.
   if (volume !== null && node?.status === 'silent')
-    await markVolumeUnknown(tx, volume, 'Its storage node is silent.');
+    await markVolumeUnknown(tx, volume, 'The storage node is unreachable.');
 }
 
 /** Compares volumes that no worker is changing with their specs. */

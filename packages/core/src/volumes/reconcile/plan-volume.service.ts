@@ -110,12 +110,12 @@ async function applyVolumeDueAction(tx: Tx, volume: Volume, policy: VolumePolicy
     case undefined:
       return volume;
     case 'give up making it':
-      return purgeVolume(tx, volume, { ...end('It could not be provisioned in time.'), at: tx.clock.now() });
+      return purgeVolume(tx, volume, { ...end('Provisioning timed out.'), at: tx.clock.now() });
     case 'give up growing':
-      return cancelGrowth(tx, volume, 'It could not grow in time.');
+      return cancelGrowth(tx, volume, 'Growing the volume timed out.');
     case 'leave':
       return startRetention(tx, volume, {
-        ...end('Its maxUsd is reached.'),
+        ...end('The spending limit was reached.'),
         purgeAt: due.purgeAt,
         lateMs: due.lateMs,
       });
@@ -124,10 +124,10 @@ async function applyVolumeDueAction(tx: Tx, volume: Volume, policy: VolumePolicy
     case 'pay again or purge':
       return (
         (await unfreezeVolume(tx, volume)) ??
-        purgeVolume(tx, volume, { ...end('What was set aside for keeping it has been used up.'), at: due.at })
+        purgeVolume(tx, volume, { ...end('The money held for the retention is used up.'), at: due.at })
       );
     case 'purge':
-      return purgeVolume(tx, volume, { ...end('The end of its retention.'), at: due.at });
+      return purgeVolume(tx, volume, { ...end('The retention ended.'), at: due.at });
   }
 }
 
@@ -146,7 +146,8 @@ async function failLateSnapshots(
   const snapshots = await listSnapshots(tx, volume);
   const late = snapshots.filter(({ status, makeBy }) => status === 'creating' && makeBy <= now);
   if (late.length === 0) return { volume, snapshots };
-  for (const snapshot of late) await failSnapshot(tx, volume, snapshot, 'It was not ready in time.');
+  for (const snapshot of late)
+    await failSnapshot(tx, volume, snapshot, 'The snapshot was not ready in time.');
   return {
     volume: await saveVolume(tx, volume, bumpSpecVersion(volume, now)),
     snapshots: await listSnapshots(tx, volume),

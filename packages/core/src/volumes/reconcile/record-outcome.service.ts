@@ -99,7 +99,7 @@ async function recordServed(
   });
 }
 
-const restoreFailedReason = 'The snapshot could not be restored. The volume holds what it held before.';
+const restoreFailedReason = 'The snapshot could not be restored. The volume keeps its previous content.';
 
 /** The backend stores completed restores, so the outcome is known even if its response was lost. */
 async function recordRestore(tx: Tx, volume: Volume, task: ServeTask, view: VolumeView): Promise<Volume> {
@@ -200,7 +200,8 @@ async function recordTaskFailure(
   }
   // The volume is still served; only the growth fails.
   const isGrowing = task.what === 'serve' && seen.growth !== null && task.spec.sizeGb >= seen.growth.toGb;
-  if (isFinal && isGrowing) return cancelGrowth(tx, seen, 'The storage node has no room for it to grow.');
+  if (isFinal && isGrowing)
+    return cancelGrowth(tx, seen, 'The storage node has not enough free space for the volume to grow.');
   const isRestoring = task.what === 'serve' && task.spec.restore !== undefined;
   if (isFinal && isRestoring && seen.restore?.id === task.spec.restore?.id) {
     return saveVolume(tx, seen, {
@@ -217,14 +218,14 @@ async function recordTaskFailure(
   });
   const node = await findStorageNode(tx, volume.nodeId);
   return isUnansweredTooLong(volume, node, now, policy)
-    ? markVolumeUnknown(tx, volume, 'Its storage server does not answer for it.')
+    ? markVolumeUnknown(tx, volume, 'The storage node does not respond for this volume.')
     : volume;
 }
 
 function failedReason(kind: DriverErrorKind): string {
   return kind === 'no_capacity'
-    ? 'It could not be provisioned: the storage node has no room for it.'
-    : 'It could not be provisioned: the storage node refused it.';
+    ? 'Provisioning failed: the storage node has not enough free space.'
+    : 'Provisioning failed: the storage node refused the volume.';
 }
 
 const finalErrorKinds: ReadonlySet<string> = new Set(['conflict', 'no_capacity', 'refused', 'unsupported']);
