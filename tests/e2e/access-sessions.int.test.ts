@@ -16,8 +16,7 @@ import { personRows, createSignedInPerson, type PersonRow } from './access.accou
 import { accessRows, type AccessRow } from './access.rows.ts';
 import { callOperation, startHarness, type CallInput, type Harness } from './harness.ts';
 
-// What people who are signed in may do, over every operation of the contract and every role. Its rows are those of
-// access.int.test.ts: an operation that has one there is judged here as well.
+// Checks what signed-in users may do, for every operation of the contract and every role, with the rows of access.int.test.ts.
 
 const roles: readonly Role[] = roleNames;
 let harness: Harness;
@@ -58,7 +57,7 @@ function rowOf({ id }: Operation): PersonRow {
   return row;
 }
 
-/** Any value for each path parameter: enough for calls that must be refused before anyone looks. */
+/** Placeholder path parameters, for calls that must be refused before ids are looked up. */
 const placeholders = (operation: Operation): CallInput => ({
   params: Object.fromEntries([...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, '1'])),
   ...(operation.method === 'POST' ? { body: {} } : {}),
@@ -75,11 +74,11 @@ const outcome = ({ status, json }: CallResponse) => [status, json?.reason];
 
 function personOf(role: Role): SignedIn {
   const person = persons.get(role);
-  if (person === undefined) throw new Error(`nobody is ${role}`);
+  if (person === undefined) throw new Error(`no user has the role ${role}`);
   return person;
 }
 
-/** Owners and admins of a supplier act as one. */
+/** Owners and admins of a supplier organisation also have the supplier scopes. */
 function mayDo(role: Role, { scope }: Operation): boolean {
   const supplies = role === 'owner' || role === 'admin';
   return scope === null || scopesOf(role, supplies ? ['supplier'] : []).includes(scope);
@@ -88,7 +87,7 @@ function mayDo(role: Role, { scope }: Operation): boolean {
 describe.each(ofOrganisations.map((operation) => [operation.id, operation] as const))(
   '%s',
   (_, operation) => {
-    test('a session is let in exactly where its role has the scope', async () => {
+    test('accepts a session exactly if its role has the scope', async () => {
       for (const role of roles) {
         const headers = personOf(role).headers(harness.acme.organisation.id);
         const response = await callAs(operation, placeholders(operation), headers);
@@ -98,7 +97,7 @@ describe.each(ofOrganisations.map((operation) => [operation.id, operation] as co
       }
     });
 
-    test('the owner succeeds by a session as by a key', async () => {
+    test('succeeds with a session of the owner', async () => {
       const row = organisationRowOf(operation);
       const isOperator = row.caller === 'operator';
       const who: SeededOrganisation = isOperator ? harness.operator : harness.acme;
@@ -107,7 +106,7 @@ describe.each(ofOrganisations.map((operation) => [operation.id, operation] as co
       expect([response.status, response.text]).toEqual([operation.response.status, response.text]);
     });
 
-    test('a session is of no use for an organisation that the person is not in', async () => {
+    test('refuses a session for an organisation of which the user is not a member', async () => {
       const input = placeholders(operation);
       const foreign = await callAs(operation, input, outsider.headers(harness.acme.organisation.id));
       const absent = await callAs(operation, input, outsider.headers(testIds.next('org')));
@@ -115,7 +114,7 @@ describe.each(ofOrganisations.map((operation) => [operation.id, operation] as co
       expect(less(foreign)).toEqual(less(absent));
     });
 
-    test('a session of one organisation does not reach what another one has', async () => {
+    test('hides resources of another organisation from a session', async () => {
       const { others } = organisationRowOf(operation);
       if (others === 'none' || others.foreign === 'operators see all') return;
       const headers = owners.acme.headers(harness.acme.organisation.id);
@@ -125,7 +124,7 @@ describe.each(ofOrganisations.map((operation) => [operation.id, operation] as co
       expect(less(foreign)).toEqual(less(absent));
     });
 
-    test('it needs a session that lasts, an organisation, and a page of ours', async () => {
+    test('requires a valid session, an organisation and a same-origin request', async () => {
       const input = placeholders(operation);
       const own = owners.acme.headers(harness.acme.organisation.id);
       const { cookie = '' } = own;
@@ -148,7 +147,7 @@ describe.each(ofOrganisations.map((operation) => [operation.id, operation] as co
 );
 
 describe.each(ofPeople.map((operation) => [operation.id, operation] as const))('%s', (_, operation) => {
-  test('it takes people and no keys', async () => {
+  test('requires a session and refuses API keys', async () => {
     const input = placeholders(operation);
     const byKey = await callOperation(harness, operation, input, harness.acme.owner.key);
     expect(outcome(byKey)).toEqual([403, 'PERSON_REQUIRED']);
@@ -158,7 +157,7 @@ describe.each(ofPeople.map((operation) => [operation.id, operation] as const))('
     ]);
   });
 
-  test('a person succeeds, in no organisation, by the cookie and by the token', async () => {
+  test('succeeds without an organisation, with the session cookie and with the token', async () => {
     for (const how of ['headers', 'bearer'] as const) {
       const person = await createSignedInPerson(harness);
       const response = await callAs(
@@ -170,7 +169,7 @@ describe.each(ofPeople.map((operation) => [operation.id, operation] as const))('
     }
   });
 
-  test('what is somebody else\u2019s is as absent as what never was', async () => {
+  test('responds identically for ids of other users and absent ids', async () => {
     const { own, others } = rowOf(operation);
     const names = Object.keys(operation.params?.shape ?? {});
     if (others === 'none') {
@@ -184,7 +183,7 @@ describe.each(ofPeople.map((operation) => [operation.id, operation] as const))('
     expect(less(foreign)).toEqual(less(absent));
   });
 
-  test('it needs a page of ours', async () => {
+  test('refuses cross-site requests', async () => {
     const { cookie = '' } = owners.acme.headers();
     const refused = await callAs(operation, placeholders(operation), {
       cookie,
@@ -194,11 +193,11 @@ describe.each(ofPeople.map((operation) => [operation.id, operation] as const))('
   });
 });
 
-test('every operation of a person has a row', () => {
+test('every operation of session users has an access row', () => {
   expect(Object.keys(personRows).toSorted()).toEqual(ofPeople.map(({ id }) => id).toSorted());
 });
 
-/** What a caller can compare, less what differs on every call. */
+/** The response without its request id, which differs on every call. */
 function less({ status, text, json }: CallResponse): unknown {
   return { status, body: text.replace(String(json.requestId ?? json.request_id), 'req') };
 }

@@ -5,22 +5,22 @@ import { testIds, uniqueId } from '@millrace/testing';
 import type { SignedIn } from '../../apps/api/src/users.fixture.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';
 
-/** Somebody who is signed in and belongs to no organisation yet. */
+/** A signed-in user without an organisation. */
 export interface SignedInPerson {
   readonly email: string;
   readonly session: SignedIn;
 }
 
-/** One row per operation of a person, as access.rows.ts has one per operation of an organisation. */
+/** One row per operation of session users, like those of access.rows.ts for organisations. */
 export interface PersonRow {
   readonly own: (harness: Harness, person: SignedInPerson) => Promise<CallInput>;
-  /** `none`: the operation names nothing that could be someone else's. */
+  /** `none`: the operation names no resource that could belong to another user. */
   readonly others: 'none' | { readonly absent: CallInput };
 }
 
 const nothing = async (): Promise<CallInput> => ({});
 
-/** The world has no mail, so an answer needs the secret of the invitation's link. */
+/** The harness sends no email, so the invitation's secret is taken from its link. */
 const secretIn = (link: unknown): string => new URL(String(link)).hash.slice('#invitation='.length);
 
 const invitationRow: PersonRow = {
@@ -33,7 +33,7 @@ const invitationRow: PersonRow = {
       { params, body },
       harness.acme.owner.key,
     );
-    if (made.status !== 201) throw new Error(`The person was not invited: ${made.text}`);
+    if (made.status !== 201) throw new Error(`Inviting the user failed: ${made.text}`);
     return {
       params: { invitationId: made.json.id as string },
       body: { secret: secretIn(made.json.link) },

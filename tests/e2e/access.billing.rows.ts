@@ -7,7 +7,7 @@ import { testIds, uniqueId } from '@millrace/testing';
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';
 
-/** The rows of balance, ledger, usage, limits, budgets and the operator's money tools. */
+/** Access rows of balance, ledger, usage, limits, budgets and the operator's money operations. */
 
 const noInput = async (): Promise<CallInput> => ({});
 const { operations } = contract;
@@ -90,7 +90,7 @@ function moneyActionRow(input?: object): AccessRow {
   };
 }
 
-/** A charge that the organisation has paid. */
+/** Inserts a charge that the organisation has paid. */
 export async function insertCharge(harness: Harness, who: SeededOrganisation): Promise<string> {
   const orgId = who.organisation.id;
   const amount = nanoUsd(1_000_000_000n);
@@ -118,6 +118,6 @@ export async function insertCharge(harness: Harness, who: SeededOrganisation): P
     return requireLedgerSuccess(results[1]).transferId;
   };
   const id = await harness.fixture.db.transaction({ name: 'charge', isolation: 'read committed' }, work);
-  if (id === null) throw new Error('nothing was charged');
+  if (id === null) throw new Error('The charge has no transfer.');
   return id;
 }

@@ -3,7 +3,7 @@ import { testIds, uniqueId } from '@millrace/testing';
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';
 
-/** The rows of what operators do with models and deployments. Each stands on a model of its own. */
+/** Access rows of the operator's models and deployments. Each row creates its own model. */
 
 const { operations } = contract;
 const noInput = async (): Promise<CallInput> => ({});

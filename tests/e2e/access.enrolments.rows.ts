@@ -5,7 +5,7 @@ import type { AccessRow } from './access.rows.ts';
 import { createJoinToken } from './access.suppliers.rows.ts';
 import type { CallInput, Harness } from './harness.ts';
 
-/** The rows of how machines join, and of what is told about them afterwards. */
+/** Access rows of enrolments. */
 
 export const enrolmentAccessRows: Partial<Record<OperationId, AccessRow>> = {
   supplierStartEnrolment: {
@@ -24,7 +24,7 @@ export const enrolmentAccessRows: Partial<Record<OperationId, AccessRow>> = {
   },
 };
 
-/** What a host says of its daemon: an address, its certificate, and a token that names the certificate. */
+/** A host's description of its daemon: address, certificate, and a token that names the certificate. */
 export async function newDaemonInput() {
   const name = `host-${uniqueId()}`;
   const { certificate, fingerprint } = await makeCertificate(name);

@@ -4,7 +4,7 @@ import { insertFleet, testIds, uniqueId } from '@millrace/testing';
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';
 
-/** The rows of what operators do with the fleet. Each stands on a cluster of its own. */
+/** Access rows of the operator's fleet operations. Each row inserts its own cluster. */
 
 const { operations } = contract;
 const noInput = async (): Promise<CallInput> => ({});
@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 
 const gpuMark = { faulty: true, reason: 'row remapping failed' };
 
-/** The provider that `insertFleet` makes. */
+/** The provider that `insertFleet` creates. */
 export const insertedProvider = { id: 'provider-v1', region: 'us-central-1' } as const;
 
 export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
@@ -117,11 +117,10 @@ export function newWindow(...nodeIds: readonly string[]) {
 
 async function insertNode({ fixture }: Harness): Promise<string> {
   const [nodeId] = (await insertFleet(fixture.db, { nodes: 1 })).nodeIds;
-  if (nodeId === undefined) throw new Error('no node was planted');
+  if (nodeId === undefined) throw new Error('No node was inserted.');
   return nodeId;
 }
 
-/** The node does not answer from now on. */
 export async function makeNodeUnreachable(harness: Harness, nodeId: string): Promise<void> {
   const id = toUuid(nodeId as NodeId);
   await harness.fixture.database.query(

@@ -5,7 +5,7 @@ import { prepareToRent } from './access.rentals.rows.ts';
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';
 
-/** The rows of instances on machines of the marketplace. Each stands on a machine of its own, and on money of its own. */
+/** Access rows of marketplace instances. Each row has its own machine and credit. */
 
 const { operations } = contract;
 const noInput = async (): Promise<CallInput> => ({});
@@ -17,7 +17,7 @@ export const instanceAccessRows: Partial<Record<OperationId, AccessRow>> = {
       await prepareToRent(harness, harness.acme);
       return instanceRequest(await insertListedMachine(harness));
     },
-    // Machines are anybody's to rent; those that are not for rent have a test of their own.
+    // Every organisation may rent any listed machine; machines that are not for rent have their own test.
     others: 'none',
   },
   listMarketplaceInstances: { own: noInput, others: 'none' },
@@ -39,7 +39,7 @@ export const instanceAccessRows: Partial<Record<OperationId, AccessRow>> = {
   },
 };
 
-/** What an order of a machine for rent says, whatever else it asks for. */
+/** The required fields of an instance order. */
 export function instanceRequestBody(nodeId: string): object {
   return { cluster_name: clusterName, node_name: nodeId, gpu_count: 1 };
 }
@@ -48,14 +48,14 @@ function instanceRequest(nodeId: string): CallInput {
   return { body: instanceRequestBody(nodeId) };
 }
 
-/** A machine of somebody who rents nothing here. */
+/** Inserts a machine of a supplier that rents nothing here. */
 export async function insertListedMachine({ fixture: { db } }: Harness): Promise<string> {
   const { orgId } = await createTenant(db);
   const { nodeId } = await insertSupplierMachine(db, { orgId, clusterName });
   return nodeId;
 }
 
-/** An instance that was accepted, and that nobody works on. */
+/** Creates an accepted instance; no worker provisions it. */
 async function createInstance(harness: Harness, who: SeededOrganisation): Promise<string> {
   await prepareToRent(harness, who);
   const order = instanceRequest(await insertListedMachine(harness));

@@ -11,13 +11,13 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { accessRows, type AccessRow } from './access.rows.ts';
 import { callOperation, keyWithout, startHarness, type CallInput } from './harness.ts';
 
-// Who may do what, over every operation of the contract. If you are here because an operation has no row: you
-// have added one. Do not list it as an exception; write its row in access.rows.ts, so that strangers stay out.
+// Checks who may call every operation of the contract. If you are here because a new operation has no row: add its row to
+// access.rows.ts instead of an exception, so that unauthorised callers stay out.
 
 const harness = await startHarness();
 afterAll(() => harness.fixture[Symbol.asyncDispose]());
 
-// Gateways have a test of their own: they take keys from their book and answer in another shape.
+// Operations of the gateway have their own test: it authenticates from the key feed and uses other error bodies.
 const all = operationsOf(contract).filter((operation) => processOf(operation) === 'api');
 const pending = all.filter(({ id }) => Object.hasOwn(pendingOperations, id));
 const served = all.filter(({ id }) => !Object.hasOwn(pendingOperations, id));
@@ -25,40 +25,40 @@ const served = all.filter(({ id }) => !Object.hasOwn(pendingOperations, id));
 const rowOf = ({ id }: Operation): AccessRow => {
   const row = (accessRows as Readonly<Record<string, AccessRow>>)[id];
   if (row === undefined)
-    throw new Error(`${id} has no row in tests/e2e/access.rows.ts: say there how its owner calls it.`);
+    throw new Error(`${id} has no row in tests/e2e/access.rows.ts: Describe there how its owner calls it.`);
   return row;
 };
 
 const callerOf = (row: AccessRow) => (row.caller === 'operator' ? harness.operator : harness.acme);
 
-/** Any value for each path parameter: enough for calls that must be refused before anyone looks. */
+/** Placeholder path parameters, for calls that must be refused before ids are looked up. */
 const placeholders = (operation: Operation): CallInput => ({
   params: Object.fromEntries([...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, '1'])),
   ...(operation.method === 'POST' ? { body: {} } : {}),
 });
 
-test('what the api really serves is the contract less the list of pending operations', () => {
+test('the api serves exactly the operations of the contract that are not pending', () => {
   const reallyServed = [...harness.fixture.api.server.served()].toSorted();
   expect(reallyServed).toEqual(served.map(({ id }) => id).toSorted());
 });
 
-// Operations of people take no key: access-sessions.int.test.ts has their rows.
+// Operations of session users accept no keys; access-sessions.int.test.ts has their rows.
 const takingKeys = served.filter(({ auth }) => auth !== 'person');
 
-test('every served operation has a row, and no row is left of one that is gone', () => {
+test('every served operation has an access row, and every row has an operation', () => {
   expect(Object.keys(accessRows).toSorted()).toEqual(takingKeys.map(({ id }) => id).toSorted());
 });
 
 describe.each(takingKeys.map((operation) => [operation.id, operation] as const))('%s', (_, operation) => {
-  test('its owner succeeds: the control without which the refusals prove nothing', async () => {
+  test('succeeds for its owner, as the control for the refusals', async () => {
     const row = rowOf(operation);
     const response = await callOperation(harness, operation, await row.own(harness), callerOf(row).owner.key);
     expect([response.status, response.text]).toEqual([operation.response.status, response.text]);
   });
 
-  test('without a key it answers 401, on every path it has', async () => {
+  test('responds 401 without a key, on every path and alias', async () => {
     if (operation.auth === 'none') {
-      // Open to everyone by design: then it must really need no key.
+      // Public by design: it must succeed without a key.
       const response = await callOperation(
         harness,
         operation,
@@ -74,10 +74,10 @@ describe.each(takingKeys.map((operation) => [operation.id, operation] as const))
     }
   });
 
-  test('without its scope it answers 403, and changes nothing', async () => {
+  test('responds 403 without its scope and changes nothing', async () => {
     const row = rowOf(operation);
     if (operation.scope === null) {
-      // Open to every key by design: then a key with a single unrelated scope must be enough.
+      // Open to every key by design: a key with one unrelated scope must be enough.
       const response = await callOperation(harness, operation, await row.own(harness), await poorKey());
       expect(response.status).toBe(operation.response.status);
       return;
@@ -90,7 +90,7 @@ describe.each(takingKeys.map((operation) => [operation.id, operation] as const))
     expect(control.status).toBe(operation.response.status);
   });
 
-  test('absent and foreign ids answer byte for byte the same', async () => {
+  test('responds byte for byte the same for absent and foreign ids', async () => {
     const row = rowOf(operation);
     const names = Object.keys(operation.params?.shape ?? {});
     if (row.others === 'none') {
@@ -100,7 +100,7 @@ describe.each(takingKeys.map((operation) => [operation.id, operation] as const))
     const key = callerOf(row).owner.key;
     const absent = await callOperation(harness, operation, row.others.absent, key);
     const reason = operation.notFoundReason;
-    if (reason === undefined) throw new Error(`${operation.id} does not say what an absent id answers`);
+    if (reason === undefined) throw new Error(`${operation.id} declares no error reason for an absent id`);
     const { status, interfaceStatus } = errorRegistry[reason];
     const { source, errorFamily } = operation;
     const isOfV2 = source === 'interface' && errorFamily === 'v2';
@@ -115,7 +115,7 @@ describe.each(takingKeys.map((operation) => [operation.id, operation] as const))
   });
 });
 
-test('operations that are not built yet keep the door all the same', async () => {
+test('pending operations also refuse calls without a key or scope', async () => {
   for (const operation of pending.filter(({ auth }) => auth === 'key')) {
     const input = placeholders(operation);
     const none = await callOperation(harness, operation, input, undefined);
@@ -128,7 +128,7 @@ test('operations that are not built yet keep the door all the same', async () =>
 
 let poorKeyMade: Promise<string> | undefined;
 
-/** A key that holds one scope, which no operation without a scope and no pending operation asks for. */
+/** A key with one scope, which neither operations without a scope nor pending operations require. */
 function poorKey(): Promise<string> {
   poorKeyMade ??= (async () => {
     const body = { name: 'almost nothing', scopes: ['ssh-keys:read'] };
@@ -143,7 +143,7 @@ function poorKey(): Promise<string> {
   return poorKeyMade;
 }
 
-/** All that a caller can compare: the status, the body and the headers, less what differs on every call. */
+/** Everything that a caller can compare: status, body and headers, without values that differ on every call. */
 function visible(response: CallResponse): unknown {
   const always = new Set(['date', 'x-request-id', 'ratelimit', 'x-ratelimit-remaining-requests']);
   const headers = Object.entries(response.headers).filter(

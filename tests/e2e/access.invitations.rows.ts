@@ -4,7 +4,7 @@ import { testIds, uniqueId } from '@millrace/testing';
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';
 
-/** The rows of invitations, as organisations make them. */
+/** Access rows of an organisation's invitations. */
 
 const { operations } = contract;
 const newInvitation = () => ({ email: `guest-${uniqueId()}@example.com`, role: 'member' });
@@ -15,7 +15,7 @@ export const invitationAccessRows: Partial<Record<OperationId, AccessRow>> = {
   cancelInvitation: {
     own: (harness) => createInvitation(harness, harness.acme),
     others: {
-      // Another organisation in the path is as absent as an invitation that never was.
+      // Another organisation in the path must look like an absent invitation.
       absent: { params: { organisationId: testIds.next('org'), invitationId: testIds.next('inv') } },
       foreign: (harness) => createInvitation(harness, harness.other),
     },

@@ -4,7 +4,7 @@ import { insertAuditReport, insertInvoice, testIds } from '@millrace/testing';
 import type { AccessRow } from './access.rows.ts';
 import type { CallInput, Harness } from './harness.ts';
 
-/** The rows of invoices, the cost export and the auditor's reports. */
+/** Access rows of invoices, the cost export and audit reports. */
 
 const noInput = async (): Promise<CallInput> => ({});
 

@@ -4,7 +4,7 @@ import { insertFleet, testIds, uniqueId } from '@millrace/testing';
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, newSshPublicKey, type CallInput, type Harness } from './harness.ts';
 
-/** The rows of rentals. Each stands on a host of its own, and on money of its own. */
+/** Access rows of rentals. Each row has its own host and credit. */
 
 const { operations } = contract;
 const noInput = async (): Promise<CallInput> => ({});
@@ -84,7 +84,7 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
   adminListReservationRequests: { caller: 'operator', own: noInput, others: 'none' },
 };
 
-/** What is asked of one rental by its id; the rental is made by `make`. */
+/** Row of an operation on one rental, which `make` creates. */
 function rentalRow(
   make: (harness: Harness, who: SeededOrganisation) => Promise<number>,
   input: CallInput = {},
@@ -100,7 +100,7 @@ function writeOffInput(rentalId: number): CallInput {
   return { params: { rentalId: String(rentalId) }, body: { reason: 'never came back', hostIsOff: true } };
 }
 
-/** One whose node does not answer. */
+/** Creates a rental whose node does not respond. */
 export async function createUnreachableRental(harness: Harness, who: SeededOrganisation): Promise<number> {
   const rentalId = await createAcceptedRental(harness, who);
   const onNode = `= (select node_id from rental_machines as machine join rentals on rentals.id = machine.rental_id
@@ -119,7 +119,7 @@ function terminationInput(rentalId: number): CallInput {
   return { body: { rentalId, reason: 'done' } };
 }
 
-/** One that is up, as far as its rows tell. */
+/** Creates a rental whose row says Running. */
 export async function createRunningRental(harness: Harness, who: SeededOrganisation): Promise<number> {
   const rentalId = await createAcceptedRental(harness, who);
   await updateRentalRow(
@@ -130,7 +130,6 @@ export async function createRunningRental(harness: Harness, who: SeededOrganisat
   return rentalId;
 }
 
-/** One with a time to live. */
 export async function createRentalWithTtl(harness: Harness, who: SeededOrganisation): Promise<number> {
   const rentalId = await createAcceptedRental(harness, who);
   await updateRentalRow(harness, rentalId, `expires_at = now() + interval '1 day'`);
@@ -141,7 +140,7 @@ async function updateRentalRow(harness: Harness, rentalId: number, changes: stri
   await harness.fixture.database.query(`update rentals set ${changes} where wire_id = $1`, [rentalId]);
 }
 
-/** One whose machine is gone, so that nobody has to be asked about it. */
+/** Creates a rental whose machine is deleted, so that no engine has to be called. */
 export async function createRentalWithoutMachine(harness: Harness, who: SeededOrganisation): Promise<number> {
   const rentalId = await createAcceptedRental(harness, who);
   await harness.fixture.database.query(
@@ -156,7 +155,7 @@ export const bareMetalRequest = {
   body: { gpuCount: 8, networkType: 'ethernet' },
 } as const satisfies CallInput;
 
-/** What an operator says when it hands a private cloud over. */
+/** Body with which an operator creates a private cloud rental. */
 export function newPrivateCloud(organisationId: string) {
   return {
     organisationId,
@@ -169,7 +168,7 @@ export function newPrivateCloud(organisationId: string) {
   };
 }
 
-/** What a worker writes of the settings of an installation that has private clouds. */
+/** Inserts the provider that a worker would write from the settings. */
 export async function insertPrivateCloudProvider(harness: Harness): Promise<void> {
   await harness.fixture.database.query(
     `insert into providers (id, variant, driver, mode, updated_at)
@@ -179,7 +178,7 @@ export async function insertPrivateCloudProvider(harness: Harness): Promise<void
 
 type MachineType = 'virtual-machine' | 'bare-metal';
 
-/** All that a small order needs: a host, a price, money, and a key to log in with. */
+/** Provides a host, a price, credit and an SSH key for a small order. */
 export async function prepareToRent(
   harness: Harness,
   who: SeededOrganisation,
@@ -195,7 +194,7 @@ export async function prepareToRent(
   await requireCreated(callOperation(harness, operations.createSshPublicKey, { body: ssh }, who.owner.key));
 }
 
-/** A rental that was accepted, and that nobody works on. */
+/** Creates an accepted rental; no worker provisions it. */
 export async function createAcceptedRental(harness: Harness, who: SeededOrganisation): Promise<number> {
   await prepareToRent(harness, who);
   const body = { gpuCount: 1 };
@@ -205,7 +204,7 @@ export async function createAcceptedRental(harness: Harness, who: SeededOrganisa
   return json.id as number;
 }
 
-/** The same of bare metal. */
+/** Creates an accepted bare-metal rental. */
 export async function createAcceptedBareMetal(harness: Harness, who: SeededOrganisation): Promise<number> {
   await prepareToRent(harness, who, 'bare-metal');
   const { json } = await requireCreated(
@@ -214,7 +213,7 @@ export async function createAcceptedBareMetal(harness: Harness, who: SeededOrgan
   return json.id as number;
 }
 
-/** One price for all tests of a world: the second from the same instant is refused. */
+/** One price for all tests of a harness, because a second one with the same start time is refused. */
 async function ensurePrice(harness: Harness, machineType: MachineType = 'virtual-machine'): Promise<void> {
   const body = {
     organisationId: null,

@@ -16,22 +16,19 @@ import { volumeAccessRows } from './access.volumes.rows.ts';
 import { webhookAccessRows } from './access.webhooks.rows.ts';
 import { callOperation, newSshPublicKey, type CallInput, type Harness } from './harness.ts';
 
-/**
- * One row per served operation: how its owner calls it with success, and the same call with an id that
- * exists but is somebody else's, and with one that exists nowhere. A row is the price of a new operation.
- */
+/** How the owner of an operation calls it successfully, and the same call with a foreign id and an absent id. */
 export interface AccessRow {
-  /** Whose key succeeds; `acme` unless said. */
+  /** The organisation whose key succeeds; default `acme`. */
   readonly caller?: 'operator';
-  /** Makes whatever the call needs, so that each row stands alone. */
+  /** Creates everything that the call needs, so that rows are independent. */
   readonly own: (harness: Harness) => Promise<CallInput>;
-  /** `none`: the operation names nothing that could be someone else's. */
+  /** `none`: the operation names no resource that could belong to another organisation. */
   readonly others: 'none' | ForeignIds;
 }
 
 interface ForeignIds {
   readonly absent: CallInput;
-  /** `operators see all`: only absent ids can be refused. */
+  /** `operators see all`: operators have no foreign ids, only absent ones. */
   readonly foreign: ((harness: Harness) => Promise<CallInput>) | 'operators see all';
 }
 
@@ -208,7 +205,7 @@ function organisationRow(input: CallInput): AccessRow {
   };
 }
 
-/** Foreign twice over: the other organisation, with a person who really is a member there. */
+/** The foreign call names the other organisation and one of its members. */
 function memberRow(input: CallInput): AccessRow {
   const at = (organisationId: string, userId: string): CallInput => ({
     ...input,
@@ -249,7 +246,7 @@ function adminRow(body: () => unknown): AccessRow {
 
 const operatorKey = (harness: Harness): string => harness.operator.owner.key;
 
-/** A region of its own each time: the price book refuses two prices for one thing from one instant. */
+/** Each price has its own region, because two prices for one subject with the same start time are refused. */
 function newPrice(): unknown {
   return {
     subject: { kind: 'volume', region: uniqueId() },

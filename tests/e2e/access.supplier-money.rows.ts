@@ -7,7 +7,7 @@ import { insertStatement, insertSupplier, testIds, uniqueId } from '@millrace/te
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';
 
-/** The rows of what suppliers earn, are told and are paid. */
+/** Access rows of suppliers' earnings, statements and payouts. */
 
 const { operations } = contract;
 const noInput = async (): Promise<CallInput> => ({});
@@ -56,7 +56,7 @@ async function createPayout(harness: Harness, who: SeededOrganisation): Promise<
   return response.json.id as string;
 }
 
-/** The organisation is a supplier and has earned a dollar, by a charge that somebody else paid. */
+/** Makes the organisation a supplier that earned one dollar from another organisation's charge. */
 export async function insertEarnings(
   { fixture: { db }, operator }: Harness,
   who: SeededOrganisation,

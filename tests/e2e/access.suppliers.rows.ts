@@ -5,7 +5,7 @@ import { insertMarketplaceProvider, insertSupplier, insertSupplierMachine, testI
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';
 
-/** The rows of suppliers: their account, their machines and tokens, and the operator's word on them. */
+/** Access rows of suppliers, their machines and join tokens, and the operator's reviews. */
 
 const { operations } = contract;
 const noInput = async (): Promise<CallInput> => ({});
@@ -90,7 +90,7 @@ function machineRow(input: CallInput): AccessRow {
   };
 }
 
-/** A token with which one machine can join. */
+/** Creates a token with which one machine can join. */
 export async function createJoinToken(
   harness: Harness,
   who: SeededOrganisation,
@@ -103,7 +103,7 @@ export async function createJoinToken(
     { body: newToken() },
     who.owner.key,
   );
-  if (made.status !== 201) throw new Error(`no join token: ${made.text}`);
+  if (made.status !== 201) throw new Error(`Creating a join token failed: ${made.text}`);
   return made.json as { readonly id: string; readonly token: string };
 }
 

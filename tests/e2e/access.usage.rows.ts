@@ -5,10 +5,10 @@ import { batchIdOf, insertBatch } from '../../packages/core/src/money.fixture.ts
 import type { AccessRow } from './access.rows.ts';
 import type { CallInput, Harness } from './harness.ts';
 
-/** The rows of single inference requests, each with a request of its own. */
+/** Access rows of inference requests and batches. Each row inserts its own. */
 
 export const usageAccessRows: Partial<Record<OperationId, AccessRow>> = {
-  // Leaves out what is foreign or absent instead of refusing it.
+  // Leaves out foreign and absent ids instead of refusing them.
   getRequestCost: {
     own: async (harness) => ({ body: { requestIds: [await insertUsageRequest(harness, harness.acme)] } }),
     others: 'none',
@@ -38,7 +38,7 @@ export async function insertBatchOf(
   { organisation }: SeededOrganisation,
 ): Promise<string> {
   const [first] = await insertBatch(fixture.db, organisation.id, [7n]);
-  if (first === undefined) throw new Error('No request was planted.');
+  if (first === undefined) throw new Error('No request was inserted.');
   return batchIdOf(first);
 }
 

@@ -7,12 +7,12 @@ import type { AccessRow } from './access.rows.ts';
 import { insertedProvider } from './access.fleet.rows.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';
 
-/** The rows of volumes. Nobody works on them here: what a worker would write is written past it. */
+/** Access rows of volumes. No worker runs, so its changes are written directly to the database. */
 
 const { operations } = contract;
 const unusedVolumeId = 2_147_483_647;
 
-/** Labels are each one volume's. */
+/** Labels are unique per organisation. */
 export const newVolume = () => ({
   region: insertedProvider.region,
   label: `data-${uniqueId()}`,
@@ -86,7 +86,7 @@ function writeOffInput(storageVolumeId: number): CallInput {
   };
 }
 
-/** One on a storage node of its own that does not answer. */
+/** Creates a volume on a storage node that does not respond. */
 export async function createUnreachableVolume(harness: Harness, who: SeededOrganisation): Promise<number> {
   const volumeId = await createActiveVolume(harness, who);
   const nodeId = toUuid(testIds.next('stn'));
@@ -106,13 +106,13 @@ function bareMetalRequestWith(id: number): CallInput {
   return { body: { ...bareMetalRequest.body, storageVolume: { isNew: false, id } } };
 }
 
-/** An order of bare metal with a volume that is there, and a host for it. */
+/** A bare-metal order with an active volume, and a host for it. */
 async function bareMetalWithVolume(harness: Harness, who: SeededOrganisation): Promise<CallInput> {
   await prepareToRent(harness, who, 'bare-metal');
   return bareMetalRequestWith(await createActiveVolume(harness, who));
 }
 
-/** What is asked of a volume and a rental that could have it. */
+/** Row of an operation on a volume and a rental near it. */
 function attachmentRow(make: (harness: Harness, who: SeededOrganisation) => Promise<CallInput>): AccessRow {
   return {
     own: (harness) => make(harness, harness.acme),
@@ -150,7 +150,7 @@ async function runSql(harness: Harness, text: string, values: readonly unknown[]
   await harness.fixture.database.query(text, [...values]);
 }
 
-/** A storage node that answered, a price for what it keeps, and money. */
+/** Inserts a connected storage node and a price, and grants credit. */
 export async function prepareToStore(harness: Harness, who: SeededOrganisation): Promise<void> {
   await runSql(
     harness,
@@ -182,7 +182,7 @@ export async function prepareToStore(harness: Harness, who: SeededOrganisation):
   if (status !== 201) throw new Error(text);
 }
 
-/** One that is active, as far as its rows tell. */
+/** Creates a volume whose row says active. */
 export async function createActiveVolume(harness: Harness, who: SeededOrganisation): Promise<number> {
   await prepareToStore(harness, who);
   const made = await callOperation(
@@ -201,7 +201,7 @@ export async function createActiveVolume(harness: Harness, who: SeededOrganisati
   return id;
 }
 
-/** Bare metal that is up, as far as its rows tell. */
+/** Creates a bare-metal rental whose row says Running. */
 export async function createRunningBareMetal(harness: Harness, who: SeededOrganisation): Promise<number> {
   const rentalId = await createAcceptedBareMetal(harness, who);
   await runSql(

@@ -5,7 +5,7 @@ import { testIds } from '@millrace/testing';
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';
 
-/** The rows of webhooks. Nobody sends anything here: no worker is there. */
+/** Access rows of webhooks. No worker runs, so nothing is delivered. */
 
 const { operations } = contract;
 
@@ -46,7 +46,7 @@ async function createTestWebhook(harness: Harness, who: SeededOrganisation): Pro
   return made.json.id;
 }
 
-/** An event is numbered, as a relay would do it, and so noted for the webhook. */
+/** Inserts an event as a relay would, which creates a delivery for the webhook. */
 export async function createDelivery(
   harness: Harness,
   who: SeededOrganisation,

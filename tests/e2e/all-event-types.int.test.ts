@@ -51,9 +51,8 @@ import { createVolumeHarness, type VolumeHarness } from '../../packages/core/src
 import { auditLedger, closeAll } from '../stack/ledger-audit.ts';
 
 /**
- * Every type of event that the contract promises is published by something: things happen in worlds with real tables, the real
- * ledger, mock engines and a clock that is moved, a relay numbers what was told of them, and the feed shows it in the contract's
- * words. A new type without somebody who publishes it fails here.
+ * Checks that the product emits every event type of the contract, and no others, on real tables and the real ledger with mock
+ * engines. If this test fails for a new type, nothing emits it yet.
  */
 
 const names = testNames();
@@ -72,7 +71,7 @@ beforeAll(async () => {
   await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: HOUR_MS, maxBytes: 10_000_000 });
 });
 
-// The excepted checks fail here: tenants have money that nobody paid, and a planted rental with a volume has no meter.
+// The excepted checks fail because the tenants' money has no payment and an inserted rental with a volume has no meter.
 afterAll(() =>
   closeAll([
     () => Promise.all([rentals.drop(), volumes.drop(), nats.close()]),
@@ -86,7 +85,7 @@ const end = (tenant: Tenant, rental: Rental) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
   );
 
-/** A term that ends, and things that no engine can make. */
+/** A reserved term that ends, and two rentals that the engine cannot create. */
 async function terms(): Promise<void> {
   await rentals.offerTerm(1);
   const tenant = await rentals.tenant({ balanceUsd: 20_000 });
@@ -108,7 +107,7 @@ async function terms(): Promise<void> {
   }
 }
 
-/** Engines that fall silent under a rental and an instance, whose time to live ends after they are back. */
+/** Silent engines under a rental and an instance; the instance's TTL ends after the engines are back. */
 async function silence(): Promise<void> {
   const tenant = await rentals.tenant();
   const reconciler = createInventoryReconciler(rentals);
@@ -128,7 +127,7 @@ async function silence(): Promise<void> {
   await reconcileUntil(rentals, instance, { until: 'Terminated' });
 }
 
-/** A wallet that runs out, a budget that is used up, and maintenance of the machine meanwhile. */
+/** A wallet and a budget that run out, and maintenance of the machine at the same time. */
 async function hours(): Promise<void> {
   const poor = await rentals.tenant({ balanceUsd: 14 });
   const bounded = await rentals.tenant();
@@ -147,7 +146,7 @@ async function hours(): Promise<void> {
   const startMs = rentals.clock.nowMs();
   await rentals.run((tx) =>
     announceMaintenance(tx, cause, {
-      nodeIds: [fromUuid('nod', machine?.node_id ?? expect.fail('It has no machine.'))],
+      nodeIds: [fromUuid('nod', machine?.node_id ?? expect.fail('The rental has no machine.'))],
       startsAt: new Date(startMs + HOUR_MS),
       endsAt: new Date(startMs + 2 * HOUR_MS),
       summary: 'new fans',
@@ -162,7 +161,7 @@ async function hours(): Promise<void> {
   await reconcileToIdle(rentals, rental);
 }
 
-/** What people and operators do. */
+/** Actions of users and operators. */
 async function actions(): Promise<void> {
   const tenant = await rentals.tenant();
   const keys = createApiKeyService({ announce: () => undefined });
@@ -178,7 +177,7 @@ async function actions(): Promise<void> {
   );
 }
 
-/** A supplier's machine, which sync and operators move between its states by the same way. */
+/** Transitions of a supplier's machine. */
 async function machines(): Promise<void> {
   const { clusterId } = rentals.engines.market;
   await rentals.rows(
@@ -192,8 +191,7 @@ async function machines(): Promise<void> {
   }
 }
 
-/** A volume from its making to the invoice over it. */
-/** Restores a snapshot in place: once, and once more after the storage node has lost it. */
+/** Restores a snapshot in place, once with the snapshot present and once after the storage node lost it. */
 async function restoreTwice(
   tenant: Awaited<ReturnType<VolumeHarness['tenant']>>,
   wireId: number,
@@ -227,9 +225,9 @@ async function volumeAndInvoice(): Promise<void> {
   while ((await makeDueInvoices(volumes.db, sweep)) > 0);
 }
 
-/** Has a relay number what is in the outbox, and reads the feeds of all organisations, each event in the contract's words. */
+/** Lets a relay move the outbox to the feeds and returns the event types of all feeds, parsed with the contract. */
 async function feedOf(db: Db, rows: <Row>(text: string) => Promise<Row[]>): Promise<readonly string[]> {
-  // Nobody is there to take the calls: this is about events.
+  // No process handles commands here.
   await rows(`delete from outbox where kind = 'command'`);
   const log = testLog('relay');
   const relay = await startRelay({
@@ -261,8 +259,8 @@ async function feedOf(db: Db, rows: <Row>(text: string) => Promise<Row[]>): Prom
   }
 }
 
-describe('every type of event', () => {
-  test('is published by something, and seen in the feed in the words of the contract', async () => {
+describe('event types of the contract', () => {
+  test('are all emitted and appear in the feed in the format of the contract', async () => {
     for (const step of [terms, silence, hours, actions, machines, volumeAndInvoice]) await step();
     const seen = new Set([
       ...(await feedOf(rentals.db, (text) => rentals.rows(text))),

@@ -7,7 +7,7 @@ import type { Command } from '../../apps/cli/src/framework/command.ts';
 import { manifest } from '../../apps/cli/src/manifest.generated.ts';
 import { auditLedger, closeAll } from '../stack/ledger-audit.ts';
 
-/** Accounts and administration by the command line, against the real API. */
+/** CLI commands for accounts and administration against the real api. */
 
 let fixture: ApiFixture;
 let operator: string;
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => closeAll([() => fixture[Symbol.asyncDispose](), () => auditLedger(fixture.db)]));
 
-/** The API in this process, as a network would reach it. */
+/** A fetch that calls the api in this process. */
 const throughApi: typeof fetch = async (input, init) => {
   const request = new Request(input, init);
   const url = new URL(request.url);
@@ -48,8 +48,8 @@ async function millrace(key: string, args: readonly string[], more: RunOptions =
 const ed25519 =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl someone@laptop';
 
-describe('an account', () => {
-  it('begins with a login and ends with a logout', async () => {
+describe('account commands', () => {
+  it('log in and log out', async () => {
     const anonymous = { apiKey: null, env: { MILLRACE_API_URL: '' }, fetch: throughApi } as const;
     const login = await runCli(['login', '--api-url', API_URL, '--key-stdin'], {
       ...anonymous,
@@ -62,7 +62,7 @@ describe('an account', () => {
     expect((await runCli(['whoami'], { ...anonymous, files: out.files })).code).toBe(4);
   });
 
-  it('has keys that are made, used, rotated and revoked', async () => {
+  it('create, use, rotate and revoke API keys', async () => {
     const created = await millrace(owner, [
       'key',
       'create',
@@ -85,7 +85,7 @@ describe('an account', () => {
     expect((await millrace(owner, ['key', 'revoke', 'ci', '--yes'])).code).toBe(5);
   });
 
-  it('has SSH keys and people', async () => {
+  it('manage SSH keys and members', async () => {
     const files = { '/key.pub': ed25519 };
     const added = await millrace(owner, ['ssh-key', 'add', '/key.pub', '--json'], { files });
     expect(added.json().name).toBe('someone@laptop');
@@ -101,8 +101,8 @@ describe('an account', () => {
   });
 });
 
-describe('an operator', () => {
-  it('makes an organisation, gives it credit, suspends it and lifts that again', async () => {
+describe('admin commands', () => {
+  it('create an organisation, grant it credit, suspend and resume it', async () => {
     const owned = '{"email":"new@example.com","name":"New"}';
     const made = await millrace(operator, [
       ...['admin', 'org', 'create', '--name', 'New', '--slug', 'new-one', '--owner', owned, '--json'],
@@ -122,7 +122,7 @@ describe('an operator', () => {
     expect(log.length).toBeGreaterThan(2);
   });
 
-  it('sets and ends a price', async () => {
+  it('create and end a price', async () => {
     const price = await millrace(operator, [
       ...[
         'admin',
@@ -146,13 +146,13 @@ describe('an operator', () => {
     expect(ended.code, ended.stderr).toBe(0);
   });
 
-  it('is nobody else: their commands are refused as not allowed', async () => {
+  it('are refused to tenants with exit code 4, as are supplier commands', async () => {
     expect((await millrace(owner, ['admin', 'fleet'])).code).toBe(4);
     expect((await millrace(owner, ['supplier', 'machine', 'list'])).code).toBe(4);
   });
 });
 
-/** Commands that only read and need nothing to be said. */
+/** Commands that only read and have no required arguments or flags. */
 async function plainReads(): Promise<readonly Command[]> {
   const commands = await Promise.all(manifest.map(({ load }) => load()));
   const operations: Readonly<Record<string, { method: string; errorFamily: string }>> = contract.operations;
@@ -166,7 +166,7 @@ async function plainReads(): Promise<readonly Command[]> {
   );
 }
 
-it('every command that reads and needs no word more answers with the fields that it pins', async () => {
+it('every read command without required arguments prints its declared fields', async () => {
   const commands = await plainReads();
   const runs = commands.map(async ({ name }) => {
     const key = name.startsWith('admin ') ? operator : name.startsWith('supplier ') ? supplier : owner;
@@ -174,7 +174,7 @@ it('every command that reads and needs no word more answers with the fields that
     return { name, code: run.code, message: run.stderr.split('\n')[0] };
   });
   const failed = (await Promise.all(runs)).filter(({ code }) => code !== 0);
-  // Whoever is no supplier yet has no account, and says so.
+  // An organisation that is not a supplier has no supplier account.
   expect(failed.filter(({ message }) => message?.includes('SUPPLIER_NOT_FOUND') !== true)).toEqual([]);
   expect(commands.length).toBeGreaterThan(30);
 });

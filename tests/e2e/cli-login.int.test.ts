@@ -5,7 +5,7 @@ import { fixturePublicUrl, type SignedIn } from '../../apps/api/src/users.fixtur
 import { PROFILES_PATH, runCli } from '../../apps/cli/src/fixture.ts';
 import { auditLedger, closeAll } from '../stack/ledger-audit.ts';
 
-/** `millrace login` against the real api: its sign-in, its sessions, its keys. */
+/** `millrace login` against the sign-in, sessions and keys of the real api. */
 
 let fixture: ApiFixture;
 let apiUrl: string;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => closeAll([() => fixture[Symbol.asyncDispose](), () => auditLedger(fixture.db)]));
 
-/** What the page of the console does with the code that somebody enters. */
+/** Does what the console's page does with an entered code. */
 async function submitCode(session: SignedIn, verb: 'approve' | 'deny', userCode: string): Promise<void> {
   const headers = { ...session.headers(), origin: fixturePublicUrl };
   const shown = await fixture.call({
@@ -34,7 +34,7 @@ async function submitCode(session: SignedIn, verb: 'approve' | 'deny', userCode:
   expect([done.status, done.text]).toEqual([200, done.text]);
 }
 
-/** Runs the command; the person enters the code as soon as there is one. */
+/** Runs the command and enters the code as soon as it is issued. */
 async function login(args: readonly string[], session: SignedIn, verb: 'approve' | 'deny' = 'approve') {
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const response = await globalThis.fetch(input, init);
@@ -44,12 +44,12 @@ async function login(args: readonly string[], session: SignedIn, verb: 'approve'
     }
     return response;
   };
-  // The service compares the end of the key with its own clock.
+  // The api compares the key's expiry with its own clock.
   const now = new Date().toISOString();
   return runCli(['login', ...args], { apiKey: null, apiUrl, fetch, tty: true, env: {}, now });
 }
 
-test('somebody who allows the code in a browser has a key on this machine, and no session is left', async () => {
+test('login saves a key after the code is approved in a browser, and leaves no session', async () => {
   const { organisation, owner } = await seedOrganisation(fixture.db);
   const browser = await fixture.signInAs(owner.userId);
   const run = await login(['--mode', 'test', '--json'], browser);
@@ -72,7 +72,7 @@ test('somebody who allows the code in a browser has a key on this machine, and n
   expect([later.code, later.json().organisation.id]).toEqual([0, organisation.id]);
 });
 
-test('somebody who declines it leaves nothing', async () => {
+test('login saves nothing after the code is declined', async () => {
   const { owner } = await seedOrganisation(fixture.db);
   const browser = await fixture.signInAs(owner.userId);
   const run = await login([], browser, 'deny');

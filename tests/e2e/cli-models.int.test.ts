@@ -27,7 +27,7 @@ import {
 } from '../stack/inference-tenant.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
-/** Models and money by the command line, through api, worker and gateway; the models are doubles and the money is not. */
+/** CLI commands for models and money through api, worker and gateway, with model doubles and the real ledger. */
 
 const root = join(import.meta.dirname, '../..');
 const scopes = [
@@ -105,7 +105,7 @@ function run(args: readonly string[], options: RunOptions = {}) {
   });
 }
 
-/** As `run`, and it must succeed. */
+/** Runs a command that must succeed. */
 async function succeed(args: readonly string[], options: RunOptions = {}) {
   const result = await run(args, options);
   expect(result, result.stderr).toMatchObject({ code: 0 });
@@ -117,8 +117,8 @@ const responseCost = (prompt: number, cached: number, completion: number): numbe
   cached * CHAT_PRICES.cached_prompt_token +
   completion * CHAT_PRICES.completion_token;
 
-describe('models', () => {
-  test('what an answer says it cost is what its request, the ledger and the chart say', async () => {
+describe('model commands', () => {
+  test('chat reports the same cost as the request record, the ledger and the usage chart', async () => {
     onTestFailed(() => void process.stderr.write(stack.output().slice(-4_000)));
     const piped = await succeed(['chat', '--model', 'tiny'], { stdin: 'What is bread made of?\n' });
     expect(piped).toMatchObject({ stdout: 'Bread is made of flour.\n', stderr: '' });
@@ -130,7 +130,7 @@ describe('models', () => {
     expect(response).toBe('Bread is made of flour.');
     const cost = responseCost(11, 4, 6);
     expect(usage.cost_nano_usd).toBe(cost);
-    const recorded = await eventually({ what: 'the request in the books' }, async () => {
+    const recorded = await eventually({ what: 'the request record' }, async () => {
       const result = await run(['usage', 'request', requestId, '--json']);
       return result.code === 0 ? result.json() : undefined;
     });
@@ -155,7 +155,7 @@ describe('models', () => {
     expect(charged).toBe(-BigInt(spent));
   });
 
-  test('are listed with their prices; a picture becomes a file and says what it cost', async () => {
+  test('models lists prices; image writes a file and reports its cost', async () => {
     const { stdout } = await succeed(['models']);
     expect(stdout).toMatch(/tiny +chat +4096 +\$1\.00 +\$0\.10 +\$5\.00/);
     expect(stdout).toMatch(/art +image +\$0\.01/);
@@ -181,7 +181,7 @@ describe('models', () => {
     ).toBe('PNG');
   });
 
-  test('Ctrl-C reaches the engine at once, and what came until then is charged and told', async () => {
+  test('Ctrl-C cancels the request at the engine, and chat reports the tokens and cost so far', async () => {
     const interrupts = createInterrupts();
     let printed = '';
     const talking = run(['chat', '--model', 'slow'], {
@@ -195,10 +195,10 @@ describe('models', () => {
     expect(result.stdout).toMatch(/^ 1 2/);
     expect(result.stdout).not.toContain(' 400');
     expect(result.stderr).toMatch(/stopped · 11 tokens in, \d+ out · \$0\.000\d+/);
-    await eventually({ what: 'the engine to be left' }, () => slow.left() > 0);
+    await eventually({ what: 'the engine to see the cancelled request' }, () => slow.left() > 0);
   });
 
-  test('a stream that the engine cuts is a failure, not a shorter answer', async () => {
+  test('chat fails when the engine cuts the stream', async () => {
     tiny.failNext('cut');
     const result = await run(['chat', '-m', 'tiny', 'Bread?']);
     expect(result.code).toBe(1);
@@ -207,8 +207,8 @@ describe('models', () => {
   });
 });
 
-describe('money', () => {
-  test('balance, limits and budgets; without money an answer is refused with exit code 6', async () => {
+describe('money commands', () => {
+  test('show balance, limits and budgets; chat without credit exits with code 6', async () => {
     const balance = (await succeed(['balance', '--json'])).json();
     expect(BigInt(balance.balanceNanoUsd)).toBeLessThanOrEqual(5_000_000_000n);
     expect((await succeed(['limits'])).stdout).toContain('budgets');
@@ -228,8 +228,8 @@ describe('money', () => {
   });
 });
 
-describe('events', () => {
-  test('webhook listen forwards what happens from now on, signed; a real webhook is made, listed and deleted', async () => {
+describe('event commands', () => {
+  test('webhook listen forwards new signed events; webhooks are created, listed and deleted', async () => {
     const received: { body: string; headers: IncomingHttpHeaders }[] = [];
     const server = createServer((request, response) => {
       let body = '';
@@ -283,7 +283,7 @@ describe('events', () => {
   });
 });
 
-describe('somebody at a terminal', () => {
+describe('chat in a terminal', () => {
   let terminal: Terminal;
   beforeAll(async () => {
     terminal = await openTerminal({
@@ -300,7 +300,7 @@ describe('somebody at a terminal', () => {
   });
   afterAll(() => terminal?.close());
 
-  test('talks, ends an answer by Ctrl-C and not the chat, and leaves with what it came to', async () => {
+  test('stops an answer with Ctrl-C, continues the chat, and prints the total at the end', async () => {
     await terminal.enter('millrace chat --model slow; echo "ended with $?"');
     await terminal.shows(/^>$/m);
     await terminal.enter('Count!');
@@ -316,7 +316,7 @@ describe('somebody at a terminal', () => {
     await terminal.shows(/first after \d+\.\d\d s/);
     await terminal.press('C-d');
     const screen = await terminal.shows('ended with 0');
-    // What came of the stopped answer stays, and the sum has a line of its own.
+    // The partial answer stays on the screen, and the total has its own line.
     expect(screen).toMatch(/^ 1 2 3 4.*$/m);
     expect(screen).toMatch(/^2 completions/m);
     expect(screen).not.toContain('    at ');

@@ -19,7 +19,7 @@ import { auditAndDrop } from '../stack/ledger-audit.ts';
 import { MOCK_REGION, mockProviders } from '../stack/mock-stack.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
-/** The command line against real processes: as a person at a terminal, and command by command. */
+/** The CLI against real processes, in a terminal and as single commands. */
 
 const names = testNames();
 const region = MOCK_REGION;
@@ -38,7 +38,7 @@ async function startHarness() {
   return { database, api, worker, key, liveKey: organisation.owner.key, home: makeHome() };
 }
 
-/** The home of somebody who has an SSH key and has never run the command before. */
+/** A home folder with an SSH key and without a CLI profile. */
 function makeHome(): string {
   const home = mkdtempSync(join(tmpdir(), 'millrace-home-'));
   mkdirSync(join(home, '.ssh'), { mode: 0o700 });
@@ -58,7 +58,7 @@ function makeHome(): string {
 
 beforeAll(async () => {
   harness = await startHarness();
-  await eventually({ what: 'the mock fleet' }, async () => {
+  await eventually({ what: 'the mock fleet to have offers' }, async () => {
     const { json } = await run(['offers', '--json']);
     return json().length > 0;
   });
@@ -77,14 +77,14 @@ function run(args: readonly string[], options: RunOptions = {}) {
   return runCli(args, { fetch: globalThis.fetch, apiUrl: api.url, apiKey, now, ...options });
 }
 
-/** As `run`, and it must succeed. */
+/** Runs a command that must succeed. */
 async function succeed(args: readonly string[], options: RunOptions = {}) {
   const result = await run(args, options);
   expect(result, result.stderr).toMatchObject({ code: 0 });
   return result;
 }
 
-describe('somebody at a terminal', () => {
+describe('CLI in a terminal', () => {
   let terminal: Terminal;
   beforeAll(async () => {
     terminal = await openTerminal({
@@ -98,7 +98,7 @@ describe('somebody at a terminal', () => {
   });
   afterAll(() => terminal.close());
 
-  test('comes from an empty profile to a prompt on a machine, and is rid of it with a receipt', async () => {
+  test('logs in, rents a machine, opens SSH on it and terminates it with a receipt', async () => {
     const anonymous = await terminal.run('millrace rental list');
     expect(anonymous.exitCode).toBe(4);
     expect(anonymous.screen).toContain('Try: millrace login');
@@ -130,13 +130,13 @@ describe('somebody at a terminal', () => {
       /Rental \d+ \(train\) is running\. Log in: millrace ssh train/,
       30_000,
     );
-    // Drawn over again and again, and in the end each step stands there once.
+    // Redraws must leave each step on the screen once.
     for (const step of ['place', 'create', 'prove', 'open']) {
       expect(running.match(new RegExp(`✓ ${step} +[0-9.]+ s  `, 'g')), running).toHaveLength(1);
     }
 
     await terminal.clear();
-    // OpenSSH asks the system where the home is, and not HOME.
+    // OpenSSH takes the home folder from the system, not from HOME.
     await terminal.enter('millrace ssh train --identity .ssh/id_ed25519');
     await terminal.shows(/^\$/m);
     await terminal.enter('nvidia-smi -L');
@@ -159,7 +159,7 @@ describe('somebody at a terminal', () => {
     expect(receipt).toMatch(/Terminated rental \d+ \(train\)\. It cost \$0\.00\. Billing stopped at 20/);
   });
 
-  test('is told what failed, why and what to do, with the exit code of its kind', async () => {
+  test('prints what failed, why and what to do, with the matching exit code', async () => {
     const wrong = await terminal.run('MILLRACE_API_KEY=mr_test_wrong millrace rental list');
     expect(wrong).toMatchObject({ exitCode: 4 });
     const unknown = await terminal.run('millrace rental get nowhere');
@@ -179,7 +179,7 @@ describe('somebody at a terminal', () => {
        values ($1, 'gpu', 'h100', 'virtual-machine', 'gpu_hour', 2000000000, now(), now())`,
       [testIds.nextUuid()],
     );
-    // What is on offer is read anew every moment, not at every call.
+    // Offers are cached for a moment.
     await eventually({ what: 'the new machine to be on offer' }, async () => {
       const { json } = await run(['offers', '--json'], { apiKey: harness.liveKey });
       return json().length > 0;
@@ -189,7 +189,7 @@ describe('somebody at a terminal', () => {
     expect(poor.screen).toContain('Why: $2.50 must be available to start.');
   });
 
-  test('stops watching by Ctrl-C, is told how to go on, and the rental goes on', async () => {
+  test('stops watching with Ctrl-C, prints how to continue, and leaves the rental running', async () => {
     await terminal.clear();
     const slow = '--tag millrace.fault=slow-boot --tag millrace.fault.after_ms=60000';
     await terminal.enter(`millrace rental create --name slow ${slow} --yes; echo "ended with $?"`);
@@ -208,24 +208,24 @@ describe('somebody at a terminal', () => {
     await succeed(['rental', 'terminate', 'slow', '--yes']);
   });
 
-  test('never sees a stack trace', () => {
+  test('never prints a stack trace', () => {
     expect(terminal.seen()).not.toMatch(/^\s+at .*:\d+/m);
     expect(terminal.seen()).not.toMatch(/undefined|NaN|\[object /);
   });
 });
 
-// They wait far more than they work.
-describe.concurrent('command by command', () => {
+// The tests mostly wait, so they run concurrently.
+describe.concurrent('single commands', () => {
   const publicKey = (): string => readFileSync(join(harness.home, '.ssh/id_ed25519.pub'), 'utf8');
   beforeAll(async () => {
-    // The session above has added it; whoever runs one test alone adds it here.
+    // Needed when a test of this block runs alone.
     await run(['ssh-key', 'add', '/key.pub', '--yes'], { files: { '/key.pub': publicKey() } });
   });
 
-  // Mock machines take seconds to boot unless told otherwise.
+  // Mock machines take seconds to boot by default.
   const quickly = ['--tag', 'millrace.fault=slow-boot', '--tag', 'millrace.fault.after_ms=200'];
 
-  test('what a rental would cost and whether it can be had is told before anything is ordered', async () => {
+  test('quote and offers explain show price and availability before an order', async () => {
     const quote = await succeed(['quote', '--gpu', 'h100', '--count', '2', '--for', '3h']);
     expect(quote.stdout).toMatch(/^2 × H100, virtual machine in mock-region/);
     expect(quote.stdout).toMatch(/for 3 h +\$0\.00/);
@@ -245,7 +245,7 @@ describe.concurrent('command by command', () => {
     expect(refused).toMatchObject({ code: 2, questions: ['Create it? [y/N] '] });
   });
 
-  test('a rental is made, named, bounded, switched, looked at and ended', async () => {
+  test('rental commands create, rename, limit, stop, start, inspect and terminate a rental', async () => {
     const made = await succeed([
       'rental',
       'create',
@@ -263,7 +263,7 @@ describe.concurrent('command by command', () => {
     const { id } = made.json();
     const waited = await succeed(['rental', 'wait', String(id)]);
     expect(waited.stdout).toContain(`Rental ${id} (first) is running.`);
-    // Not a terminal: a line for each step, and nothing is drawn over.
+    // Without a terminal, progress is one line per step.
     expect(waited.stderr).toMatch(/^place done after/m);
     expect(waited.stderr).not.toContain('\u001B');
 
@@ -301,7 +301,7 @@ describe.concurrent('command by command', () => {
     expect((await succeed(['rental', 'get', 'second'])).stdout).toMatch(/state +terminat/);
   });
 
-  test('a machine on the marketplace is found, rented and given back', async () => {
+  test('market commands find, rent and terminate an instance', async () => {
     const found = await succeed(['market', 'list', '--gpu', 'H200', '--json']);
     const [machine] = found.json();
     expect((await succeed(['market', 'list', '--limit', '1'])).stderr).toContain(
@@ -323,7 +323,7 @@ describe.concurrent('command by command', () => {
     await succeed(['market', 'history', '--json']);
   });
 
-  test('a volume is created, grown, restored from a snapshot, and deleted', async () => {
+  test('volume commands create, grow, restore and delete a volume', async () => {
     const made = await succeed([
       'volume',
       'create',

@@ -11,7 +11,7 @@ import {
 import { afterAll, describe, expect, test } from 'vitest';
 import { auditAndDrop } from '../stack/ledger-audit.ts';
 
-/** The first real path: a request, its transaction, the outbox, the relay, JetStream, the reader of the feed, and mail. */
+/** The path of an event: request, transaction, outbox, relay, JetStream, feed and email. */
 
 const names = testNames();
 
@@ -47,9 +47,9 @@ async function call(method: string, path: string, body?: unknown) {
   return { status: response.status, body: text === '' ? null : JSON.parse(text) };
 }
 
-describe('the api and a worker, each a process of its own', () => {
-  test('key.created and key.revoked go from their transactions to the stream and to the page', async () => {
-    // The owner's own key was announced too; what comes after it is what this test causes.
+describe('event pipeline with api and worker processes', () => {
+  test('delivers key.created and key.revoked to the event stream and the page', async () => {
+    // The owner's own key has an event too; read only later ones.
     const before = await eventually({ what: "the owner's key in the feed" }, async () => {
       const { items, nextAfter } = (await call('GET', '/v2/events')).body;
       const announced = items.some(
@@ -83,20 +83,20 @@ describe('the api and a worker, each a process of its own', () => {
     expect(seqs[1]).toBe(seqs[0] + 1);
   });
 
-  test('what matters to a person goes on by mail, once', async () => {
+  test('sends one email for a new key', async () => {
     const me = await call('GET', '/v2/me');
     const { email } = me.body.user;
     const created = await call('POST', '/v2/api-keys', { name: 'told by mail', scopes: ['events:read'] });
     expect(created.status).toBe(201);
     const received = () =>
       harness.smtp.emails.filter(({ headers }) => headers['subject']?.endsWith('created: told by mail'));
-    await eventually({ what: 'the letter', timeoutMs: 30_000 }, async () => received().length > 0);
+    await eventually({ what: 'the email', timeoutMs: 30_000 }, async () => received().length > 0);
     expect(received()).toMatchObject([
       { from: 'notices@example.com', to: [email], headers: { 'x-millrace-notice': 'key.created' } },
     ]);
   });
 
-  test('a stopping api ends its streams instead of waiting for them', async () => {
+  test('ends event streams when the api stops', async () => {
     const api = await startApiProcess({ database: harness.database, names, name: 'second api' });
     const stream = await openSse(`${api.url}/v2/events`, { authorization: `Bearer ${harness.owner.key}` });
     expect(stream.status).toBe(200);

@@ -10,11 +10,11 @@ import {
   type InferenceTenant,
 } from '../stack/inference-tenant.ts';
 
-/** A gateway learns the time of the database only from workers, together with the credit that they lend. */
+/** Gateways learn the database's time only from workers, with credit grants. */
 
 const MODEL = 'tiny';
 const WRONG_BY_MS = 60_000;
-/** Each SIGUSR2 moves the clock of the process forward, or back to the right time. */
+/** Each SIGUSR2 moves the clock of the process forward, or back to the correct time. */
 const steppedClock = `const now = Date.now; let wrongMs = 0; Date.now = () => now() + wrongMs;
   process.on('SIGUSR2', () => { wrongMs = ${WRONG_BY_MS} - wrongMs; });`;
 
@@ -61,12 +61,12 @@ const until = (status: number): Promise<Readiness> =>
     return found.status === status ? found : undefined;
   });
 
-test('a gateway whose clock is wrong is not ready and says what to do, until its clock is right again', async () => {
+test('gateway readiness fails with advice while its clock is wrong and recovers afterwards', async () => {
   await eventually({ what: 'the model on offer' }, async () => {
     const models = await tenant.openai.models.list();
     return models.data.some(({ id }) => id === MODEL);
   });
-  // Credit is lent for this request, and with it comes the database's time.
+  // This request makes the gateway request credit, whose response contains the database's time.
   await tenant.openai.chat.completions.create({
     model: MODEL,
     messages: [{ role: 'user', content: 'Hello' }],

@@ -22,9 +22,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { auditAndDrop } from '../stack/ledger-audit.ts';
 
-/**
- * What a gateway knows, beside a real api process and with no worker alive: one filled the book once and is gone.
- */
+/** The key feed of a gateway beside a real api process, after the worker that filled the feed has stopped. */
 
 const names = testNames();
 const log = testLog();
@@ -45,8 +43,8 @@ beforeAll(async () => {
     ...{ rates: { organisationRpm: 60, fundedRpm: 600 }, replicas: 1, maxBytes: 8_388_608 },
   });
   const filled = await open(systemClock);
-  // The catalog comes first, and with it a gateway can serve; what is absent can be told only of a book that has everything.
-  await eventually({ what: 'a filled book', timeoutMs: 60_000 }, async () => {
+  // The catalog is written first. Only a complete feed can report that a key is absent.
+  await eventually({ what: 'a filled key feed', timeoutMs: 60_000 }, async () => {
     return (await filled.keyFeed.findKey('000000000000')) === null;
   });
   await worker.stop();
@@ -94,21 +92,21 @@ async function newKey(): Promise<{ readonly id: string; readonly publicId: strin
   return { id: String(made['id']), publicId: parseKey(String(made['key']))?.publicId ?? 'none' };
 }
 
-describe('with no worker alive', () => {
-  it('a new key is known to a gateway as soon as the api has answered with it', async () => {
+describe('key feed without a worker', () => {
+  it('has a new key as soon as the api has responded with it', async () => {
     const keyFeed = await openForTest();
     const { publicId } = await newKey();
     expect(await keyFeed.findKey(publicId)).toMatchObject({ orgId: acme.organisation.id, refusedFor: null });
     expect(await keyFeed.organisation(acme.organisation.id)).toMatchObject({ isSuspended: false });
   });
 
-  it('a key that does not exist is known not to, and the second time without asking', async () => {
+  it('reports an absent key, the second time without a lookup', async () => {
     const keyFeed = await openForTest();
     expect(await keyFeed.findKey('000000000000')).toBeNull();
     expect(keyFeed.findKey('000000000000')).toBeNull();
   });
 
-  it('a revoked key is refused within a second of the answer', async () => {
+  it('has a revocation within a second of the response', async () => {
     const keyFeed = await openForTest();
     const { id, publicId } = await newKey();
     await keyFeed.findKey(publicId);
@@ -120,7 +118,7 @@ describe('with no worker alive', () => {
     expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   });
 
-  it('a key revoked by an api that died at its commit is refused within a second all the same', async () => {
+  it('has a revocation within a second even if the api died after its commit', async () => {
     const keyFeed = await openForTest();
     const { publicId } = await newKey();
     await keyFeed.findKey(publicId);
@@ -136,9 +134,9 @@ describe('with no worker alive', () => {
   });
 });
 
-describe('a gateway cut off from the broker', () => {
+describe('key feed without a connection to NATS', () => {
   it.each(['cut', 'pause'] as const)(
-    'by a %s admits nothing after five seconds, and is back by itself',
+    'becomes stale five seconds after a %s and recovers without a restart',
     async (how) => {
       const proxy = await startTcpProxy(server);
       onTestFinished(() => proxy.close());
@@ -150,24 +148,24 @@ describe('a gateway cut off from the broker', () => {
         await clock.advance(500);
         return !keyFeed.isStale();
       };
-      await eventually({ what: 'a fresh book' }, fresh);
+      await eventually({ what: 'a fresh key feed' }, fresh);
 
       proxy[how]();
       await clock.advance(3_500);
       expect(keyFeed.isStale()).toBe(false);
       for (let second = 0; second < 3; second += 1) await clock.advance(1_000);
       expect(keyFeed.isStale()).toBe(true);
-      // What it knew it still knows: streams that run are finished by it.
+      // Known entries stay available, so that running streams can finish.
       expect(keyFeed.findKey(publicId)).toMatchObject({ refusedFor: null });
 
       proxy.heal();
-      await eventually({ what: 'a fresh book again' }, fresh);
+      await eventually({ what: 'a fresh key feed again' }, fresh);
     },
   );
 });
 
-describe('with PostgreSQL down', () => {
-  it('a gateway starts and knows keys, organisations and models', async () => {
+describe('key feed without PostgreSQL', () => {
+  it('provides keys, organisations and models to a starting gateway', async () => {
     const { publicId } = await newKey();
     await api.stop();
     await auditAndDrop(database);

@@ -4,7 +4,7 @@ import { startApiFixture, type ApiFixture } from '../../apps/api/src/api.fixture
 import { contract, type Operation, type Scope } from '@millrace/contract';
 import { uniqueId, type CallResponse } from '@millrace/testing';
 
-/** The control plane on real engines with two strangers and an operator in it. */
+/** The control plane on real engines with two unrelated organisations and an operator. */
 export interface Harness {
   readonly fixture: ApiFixture;
   readonly acme: SeededOrganisation;
@@ -22,7 +22,6 @@ export async function startHarness(): Promise<Harness> {
   };
 }
 
-/** What a caller puts into one operation. */
 export interface CallInput {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
@@ -50,21 +49,21 @@ export async function callOperation(
 
 function paramOf(input: CallInput, name: string): string {
   const value = input.params?.[name];
-  if (value === undefined) throw new Error(`the call gives no ${name}`);
+  if (value === undefined) throw new Error(`The call has no path parameter ${name}.`);
   return value;
 }
 
-/** A key of the same person that may do everything this person may, except for one scope. */
+/** Creates a key of the owner with all of the owner's scopes except one. */
 export async function keyWithout(harness: Harness, who: SeededOrganisation, scope: Scope): Promise<string> {
   const me = await callOperation(harness, contract.operations.getMe, {}, who.owner.key);
   const scopes = (me.json.scopes as readonly Scope[]).filter((each) => each !== scope);
   const body = { name: `without ${scope}`, scopes };
   const made = await callOperation(harness, contract.operations.createApiKey, { body }, who.owner.key);
-  if (made.status !== 201) throw new Error(`no key without ${scope}: ${made.text}`);
+  if (made.status !== 201) throw new Error(`Creating a key without ${scope} failed: ${made.text}`);
   return made.json.key as string;
 }
 
-/** A fresh SSH public key, as OpenSSH writes it. */
+/** A new SSH public key in OpenSSH format. */
 export function newSshPublicKey(): string {
   const { publicKey } = generateKeyPairSync('ed25519');
   const raw = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32);

@@ -12,14 +12,14 @@ import {
 } from '../stack/inference-tenant.ts';
 
 /**
- * Money and limits that allow only some of what is asked for, over two gateways on one port, with the Valkey of the pots
- * killed and begun anew in between: what is admitted never comes to more than is allowed, to the nano-USD.
+ * Limited balances, budgets and rates over two gateways on one port, with the lease Valkey restarted in between: admitted
+ * requests never exceed the allowed amount, to the nano-USD.
  */
 
 const MODEL = 'millrace-tiny';
 const AT_ONCE = 200;
 const MAX_TOKENS = 8;
-/** After Valkey was killed, money comes back by retries of the product, which take minutes on a slow machine. */
+/** After Valkey was killed, credit returns only by the product's retries, which take minutes on a slow machine. */
 const RESPONSE_MS = 400_000;
 
 let stack: InferenceStack;
@@ -60,11 +60,11 @@ async function send(key: string): Promise<Outcome> {
     const needed = BigInt(body.needed_nano_usd ?? 0);
     return { status: response.status, reason: body.error?.code ?? null, requestId, needed };
   } catch (error) {
-    return { status: 0, reason: `no answer: ${describeError(error)}`, requestId: null, needed: 0n };
+    return { status: 0, reason: `no response: ${describeError(error)}`, requestId: null, needed: 0n };
   }
 }
 
-/** Describes an error with its causes, since `fetch` says only in the cause why it failed. */
+/** `fetch` reports why it failed only in the cause. */
 function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? ` (${String(error.code)})` : '';
@@ -72,20 +72,20 @@ function describeError(error: unknown): string {
   return `${error.name}: ${error.message}${code}${cause}`;
 }
 
-/** Whether the client should repeat its request: no money is available now, or too many requests wait for the engine. */
+/** Whether the client should retry: credit is unavailable at the moment, or the engine's queue is full. */
 const isPassing = ({ status, reason }: Outcome): boolean => status === 503 || reason === 'model_overloaded';
 
 const summaryOf = ({ status, reason }: Outcome): string => `${status} ${reason ?? ''}`;
 
 function sendUntilAnswered(key: string): Promise<Outcome> {
-  return eventually({ what: 'an answer that is not to be repeated', timeoutMs: RESPONSE_MS }, async () => {
+  return eventually({ what: 'a final response', timeoutMs: RESPONSE_MS }, async () => {
     const outcome = await send(key);
     if (isPassing(outcome)) throw new Error(summaryOf(outcome));
     return outcome;
   });
 }
 
-/** All at once, and the Valkey dies when about half of them have been answered. */
+/** Sends all requests concurrently and restarts Valkey when half of them have got a response. */
 async function sendAll(key: string, count: number): Promise<readonly Outcome[]> {
   let answered = 0;
   const kills: Promise<void>[] = [];
@@ -101,7 +101,7 @@ async function sendAll(key: string, count: number): Promise<readonly Outcome[]> 
   return outcomes;
 }
 
-/** One until it is answered, so that credit is lent before the others come, on a slow machine too. */
+/** Sends one request first, so that credit is granted before the others, also on a slow machine. */
 async function sendOneThenAll(key: string, count: number): Promise<readonly Outcome[]> {
   const first = await sendUntilAnswered(key);
   return [first, ...(await sendAll(key, count - 1))];
@@ -110,12 +110,12 @@ async function sendOneThenAll(key: string, count: number): Promise<readonly Outc
 const counted = (outcomes: readonly Outcome[], status: number): number =>
   outcomes.filter((outcome) => outcome.status === status).length;
 
-/** Outcomes that nothing explains. A failed assertion shows them. */
+/** Unexplained outcomes, shown by a failed assertion. */
 const unexpected = (outcomes: readonly Outcome[], statuses: readonly number[]): readonly Outcome[] =>
   outcomes.filter((outcome) => !statuses.includes(outcome.status) && !isPassing(outcome));
 
 async function spentOf(tenant: InferenceTenant, since: bigint): Promise<bigint> {
-  // What was lent comes back once every gateway has ended the lease.
+  // Granted credit returns once every gateway has ended the lease.
   const { balance } = await tenant.balance();
   return since - balance;
 }
@@ -128,8 +128,8 @@ async function chargesOf(tenant: InferenceTenant): Promise<{ readonly sum: bigin
   return { sum: BigInt(row?.sum ?? '0'), count: row?.count ?? 0 };
 }
 
-test('two hundred requests at once spend no more than the balance, though Valkey dies among them', async () => {
-  // Enough for a few dozen: the worst case of each is set aside first, and given back when it has ended.
+test('200 concurrent requests spend no more than the balance while Valkey is killed', async () => {
+  // Enough for a few dozen requests: each reserves its worst case and frees the rest when it ends.
   const worst = BigInt(CHAT_PRICES.prompt_token) * 300n + BigInt(CHAT_PRICES.completion_token * MAX_TOKENS);
   const given = worst * 30n;
   const tenant = await seedInferenceTenant(stack, given);
@@ -137,7 +137,7 @@ test('two hundred requests at once spend no more than the balance, though Valkey
   expect(unexpected(outcomes, [200, 402])).toEqual([]);
   const served = counted(outcomes, 200);
   expect(served).toBeGreaterThan(0);
-  await eventually({ what: 'all charges, within the balance and equal to what it lost' }, async () => {
+  await eventually({ what: 'all charges, within the balance and equal to its decrease' }, async () => {
     const { count, sum } = await chargesOf(tenant);
     return count >= served && sum <= given && (await spentOf(tenant, given)) === sum;
   });
@@ -147,7 +147,7 @@ test('two hundred requests at once spend no more than the balance, though Valkey
   expect(short?.count).toBe(0);
 });
 
-test('a key spends no more than its budget', async () => {
+test('concurrent requests of a key spend no more than its budget', async () => {
   const tenant = await seedInferenceTenant(stack, 1_000_000_000_000n);
   const budgetUsd = 0.002;
   const { key } = await tenant.newKey({
@@ -159,7 +159,7 @@ test('a key spends no more than its budget', async () => {
   expect(unexpected(outcomes, [200, 402])).toEqual([]);
   const served = counted(outcomes, 200);
   expect(served).toBeGreaterThan(0);
-  // On a slow machine the credit may come so late that no request of the burst finds the budget used up.
+  // On a slow machine credit may come so late that no request of the burst exceeds the budget.
   const isRefused = ({ reason }: Outcome): boolean => reason === 'budget_exceeded';
   await eventually({ what: 'a refusal that names the budget', timeoutMs: RESPONSE_MS }, async () => {
     if (outcomes.some(isRefused)) return true;
@@ -174,7 +174,7 @@ test('a key spends no more than its budget', async () => {
   expect(charged.sum).toBeLessThanOrEqual(BigInt(Math.round(budgetUsd * 1_000_000_000)));
 });
 
-test('one request after the other uses a small budget until the rest does not cover the next', async () => {
+test('sequential requests use a small budget until the remainder does not cover the next one', async () => {
   const tenant = await seedInferenceTenant(stack, 1_000_000_000_000n);
   const budgetUsd = 0.002;
   const { key } = await tenant.newKey({
@@ -185,23 +185,23 @@ test('one request after the other uses a small budget until the rest does not co
   let last = await sendUntilAnswered(key);
   for (let nth = 0; nth < 2_000 && last.status === 200; nth += 1) last = await sendUntilAnswered(key);
   expect(last).toMatchObject({ status: 402, reason: 'budget_exceeded' });
-  // No request after the first refusal is let through, and the rest is smaller than what one needs.
+  // No request succeeds after the first refusal, and the remainder is smaller than one request needs.
   expect((await sendUntilAnswered(key)).status).toBe(402);
   const budget = BigInt(Math.round(budgetUsd * 1_000_000_000));
   await eventually({ what: 'all charges' }, async () => (await chargesOf(tenant)).sum + last.needed > budget);
 });
 
-test('a budget that is set while money is lent counts from the next request on', async () => {
+test('a budget created while a lease is open applies from the next request', async () => {
   const tenant = await seedInferenceTenant(stack, 1_000_000_000_000n);
   expect(await sendUntilAnswered(tenant.key)).toMatchObject({ status: 200 });
   const made = await tenant.call('POST', '/v2/customer/budgets', {
     ...{ name: 'nothing', period: 'day', limitNanoUsd: '1', onExceeded: 'stop_new_work' },
   });
   expect(made.status).toBe(201);
-  // Until both gateways have ended the old lease, its money is on its way back and a request is told to come again.
+  // Until both gateways have ended the old lease, its credit is returning and requests get 503.
   expect((await send(tenant.key)).status).not.toBe(200);
   const before: Outcome[] = [];
-  await eventually({ what: 'the budget is named', timeoutMs: RESPONSE_MS }, async () => {
+  await eventually({ what: 'a refusal that names the budget', timeoutMs: RESPONSE_MS }, async () => {
     const outcome = await send(tenant.key);
     if (outcome.reason === 'budget_exceeded') return true;
     before.push(outcome);
@@ -210,7 +210,7 @@ test('a budget that is set while money is lent counts from the next request on',
   expect(before.filter(({ status }) => status === 200)).toEqual([]);
 });
 
-test('a key makes no more requests than its limit, counted over both gateways', async () => {
+test('the rate limit of a key counts requests of both gateways', async () => {
   const tenant = await seedInferenceTenant(stack, 1_000_000_000_000n);
   const rpm = 20;
   const { key } = await tenant.newKey({ scopes: ['inference:write'], limits: { rpm } });
@@ -228,7 +228,7 @@ test('a key makes no more requests than its limit, counted over both gateways', 
   expect(unexpected(outcomes, [200, 429])).toEqual([]);
 });
 
-/** A new key is in the book within a second; the list of models costs nothing and needs another scope. */
+/** Waits until gateways know the key. The list of models is free and needs a scope that the key does not have. */
 async function waitUntilKnown(key: string): Promise<void> {
   await eventually({ what: 'the gateways to know the key', timeoutMs: 10_000 }, async () => {
     const response = await fetch(`${stack.gatewayUrl}/v1/models`, {

@@ -14,13 +14,10 @@ import {
   type InferenceTenant,
 } from '../stack/inference-tenant.ts';
 
-/**
- * The client that everyone has, unmodified, against real engines through the whole product: api, worker, two gateways on
- * one port, llama-server, and our engines of pictures and speech.
- */
+/** The unmodified OpenAI client against the whole product: api, worker, two gateways, llama-server, image and speech engines. */
 
 const MODEL = 'millrace-tiny';
-/** The same model behind a template that shows it the tools. */
+/** The same model with a chat template that includes tools. */
 const TOOLS_MODEL = 'millrace-tiny-tools';
 const oneToHundred = `${Array.from({ length: 100 }, (_, nth) => nth + 1).join(', ')}.`;
 
@@ -37,11 +34,12 @@ beforeAll(async () => {
   });
   const operator = await seedOperator(stack);
   const [plain, withTools] = stack.llamas;
-  if (plain === undefined || withTools === undefined) throw new Error('Two servers were asked for.');
+  if (plain === undefined || withTools === undefined)
+    throw new Error('The stack has fewer than two llama-servers.');
   await deployChatModel({ ...stack, llamas: [plain] }, operator, MODEL);
   await deployChatModel({ ...stack, llamas: [withTools] }, operator, TOOLS_MODEL);
   const { images, speech } = stack.endpoints;
-  if (images === undefined || speech === undefined) throw new Error('Both media engines were asked for.');
+  if (images === undefined || speech === undefined) throw new Error('The stack has no media engines.');
   await addModel(operator, { name: 'toy-images', modality: 'image', prices: { image: 10_000_000 } });
   await addDeployment(operator, { model: 'toy-images', engine: 'openai-images', ...reachOf(images) });
   await addModel(operator, { name: 'flite', modality: 'audio', prices: { character: 5_000 } });
@@ -82,8 +80,8 @@ async function collect(stream: AsyncIterable<OpenAI.ChatCompletionChunk>) {
   return { chunks, text, usage: chunks.at(-1)?.usage };
 }
 
-describe('chat', () => {
-  test('an answer has its text, its counts, our id and the name that was asked for', async () => {
+describe('chat completions', () => {
+  test('return text, token counts, the request id and the requested model name', async () => {
     const { data, response } = await openai.chat.completions.create(body('Hello!')).withResponse();
     expect(data).toMatchObject({
       id: response.headers.get('x-inference-request-id'),
@@ -103,7 +101,7 @@ describe('chat', () => {
     expect(await tenant.costOf(data.id)).toBe(priceOf(data.usage));
   });
 
-  test('a stream says the same as a whole answer, and its last chunk carries end, counts and cost', async () => {
+  test('stream the same text, with finish reason, counts and cost in the last chunk', async () => {
     const { chunks, text } = await collect(
       await openai.chat.completions.create({
         ...body('Count from 1 to 100.'),
@@ -120,7 +118,7 @@ describe('chat', () => {
     expect(last?.usage).toMatchObject({ completion_tokens: 392, cost_nano_usd: priceOf(last?.usage) });
   });
 
-  test('with include_usage the counts come in a chunk of their own', async () => {
+  test('send the counts in a separate chunk with include_usage', async () => {
     const stream_options = { include_usage: true };
     const { chunks, usage } = await collect(
       await openai.chat.completions.create({ ...body('Who are you?'), stream: true, stream_options }),
@@ -130,14 +128,14 @@ describe('chat', () => {
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('stop');
   });
 
-  test('the client’s own helper puts a stream together again', async () => {
+  test('work with the stream helper of the client', async () => {
     const final = await openai.chat.completions.stream(body('What colour is the sky?')).finalChatCompletion();
     expect(final.choices[0]?.message.content).toBe('The sky is blue.');
   });
 
-  test('the same seed costs and says the same, streamed or not; another seed says something else', async () => {
+  test('return the same text and cost for the same seed, streamed or not, and another text for another seed', async () => {
     const args = { ...body('Tell me a story about a dog.'), temperature: 0.9, max_tokens: 400 };
-    // The first answer fills the engine's cache, which is cheaper to read than to fill.
+    // The first answer fills the engine's cache; cached tokens are cheaper.
     await openai.chat.completions.create({ ...args, seed: 11 });
     const whole = await openai.chat.completions.create({ ...args, seed: 11 });
     const streamed = await collect(await openai.chat.completions.create({ ...args, seed: 11, stream: true }));
@@ -150,7 +148,7 @@ describe('chat', () => {
     expect(other.choices[0]?.message.content).not.toBe(whole.choices[0]?.message.content);
   });
 
-  test('several choices are each counted', async () => {
+  test('count the tokens of every choice', async () => {
     const args = { ...body('Tell me a story about a cat.'), temperature: 0.8, seed: 3, n: 3, max_tokens: 20 };
     const { choices, usage, id } = await openai.chat.completions.create(args);
     expect(new Set(choices.map(({ index }) => index))).toEqual(new Set([0, 1, 2]));
@@ -164,7 +162,7 @@ describe('chat', () => {
     expect(streamed.usage?.completion_tokens).toBe(60);
   });
 
-  test('logprobs, stop and the longest answer are the engine’s to keep', async () => {
+  test('pass logprobs, stop and max_tokens to the engine', async () => {
     const { choices } = await openai.chat.completions.create({
       ...body('Who are you?'),
       logprobs: true,
@@ -179,13 +177,13 @@ describe('chat', () => {
     expect(stopped.choices[0]?.message.content).toBe('1, 2, 3, 4, 5, 6, ');
   });
 
-  test('tools and a schema for the answer reach the engine', async () => {
+  test('pass tools and a response schema to the engine', async () => {
     const args = body('What is the weather in Paris?');
     const without = await openai.chat.completions.create({ ...args, model: TOOLS_MODEL });
     const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
     const tools = [{ type: 'function' as const, function: { name: 'get_weather', parameters } }];
     const given = await openai.chat.completions.create({ ...args, model: TOOLS_MODEL, tools });
-    // Their description stands in the prompt that the engine counted.
+    // The description of the tools is part of the prompt that the engine counted.
     expect(given.usage?.prompt_tokens).toBeGreaterThan((without.usage?.prompt_tokens ?? 0) + 50);
     const schema = {
       type: 'object',
@@ -201,7 +199,7 @@ describe('chat', () => {
     });
   });
 
-  test('a plain completion, and several prompts at once', async () => {
+  test('accept plain completions', async () => {
     const { choices, usage } = await openai.completions.create({
       model: MODEL,
       prompt: '<|user|>Hello!<|end|><|assistant|>',
@@ -213,8 +211,8 @@ describe('chat', () => {
   });
 });
 
-describe('a client that leaves', () => {
-  /** Leaves an answer of 392 tokens after twenty. Answers the id of the request. */
+describe('a cancelled stream', () => {
+  /** Cancels an answer of 392 tokens after twenty and returns the request id. */
   const leaveAfterTwenty = async (): Promise<string> => {
     const { data, response } = await openai.chat.completions
       .create({ ...body('Count from 1 to 100.'), stream: true, max_tokens: 1_000 })
@@ -227,13 +225,16 @@ describe('a client that leaves', () => {
     return response.headers.get('x-inference-request-id') ?? '';
   };
 
-  test('frees the engine at once, and pays once for no more than was made', async () => {
-    // While a slow client reads twenty tokens the engine may make the whole answer: then another one is left.
-    const { id, cost } = await eventually({ what: 'an answer that was left before its end' }, async () => {
-      const left = await leaveAfterTwenty();
-      const made = await tenant.costOf(left);
-      return made < 392 * CHAT_PRICES.completion_token && { id: left, cost: made };
-    });
+  test('frees the engine at once and is charged once, for no more than was generated', async () => {
+    // The engine may finish the whole answer while a slow client reads twenty tokens; then another request is cancelled.
+    const { id, cost } = await eventually(
+      { what: 'an answer that was cancelled before its end' },
+      async () => {
+        const left = await leaveAfterTwenty();
+        const made = await tenant.costOf(left);
+        return made < 392 * CHAT_PRICES.completion_token && { id: left, cost: made };
+      },
+    );
     expect(cost).toBeGreaterThan(20 * CHAT_PRICES.completion_token);
     const { json } = await tenant.call('GET', `/v2/usage/requests/${id}`);
     expect(json).toMatchObject({ id, model: MODEL, streamed: true, cancelled: true, cost_nano_usd: cost });
@@ -244,21 +245,21 @@ describe('a client that leaves', () => {
   });
 });
 
-describe('what a request cost', () => {
-  test('is in the books within a second of its end, and is what the balance lost', async () => {
+describe('the cost of a request', () => {
+  test('is recorded within a second and equals the decrease of the balance', async () => {
     const own = await seedInferenceTenant(stack, 50_000_000n);
     const { id, usage } = await own.openai.chat.completions.create(body('What is an H200?'));
     const stopwatch = startStopwatch();
     expect(await own.costOf(id)).toBe(priceOf(usage));
     expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
     expect((await own.balance()).balance).toBe(50_000_000n - BigInt(priceOf(usage)));
-    // Nobody else's business, and not a word that it exists.
+    // Other organisations must not learn that the request exists.
     const { json } = await tenant.call('POST', '/v2/usage/request-cost', { requestIds: [id] });
     expect(json).toEqual({ requests: [] });
     expect((await tenant.call('GET', `/v2/usage/requests/${id}`)).status).toBe(404);
   });
 
-  test('is nothing with a test key, whose answers no engine makes', async () => {
+  test('is zero with a test key, which gets mock completions', async () => {
     const { openai: testing } = await tenant.newKey({
       mode: 'test',
       scopes: ['inference:read', 'inference:write'],
@@ -270,10 +271,10 @@ describe('what a request cost', () => {
   });
 });
 
-describe('refusals are the client’s own errors', () => {
+describe('refusals', () => {
   const refused = async (promise: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> => {
     const error: unknown = await promise.then(
-      () => new Error('it was answered'),
+      () => new Error('The request succeeded.'),
       (reason: unknown) => reason,
     );
     if (!(error instanceof OpenAI.APIError)) throw error;
@@ -281,7 +282,7 @@ describe('refusals are the client’s own errors', () => {
     return error;
   };
 
-  test('a wrong key is 401, an unknown model 404, a parameter out of range 422, too long a prompt 400', async () => {
+  test('become client errors: wrong key 401, unknown model 404, parameter out of range 422, prompt too long 400', async () => {
     const outsider = openAiClient(stack, tenant.key.replace(/.{8}$/, 'AAAAAAAA'));
     const unknown = await refused(outsider.chat.completions.create(body('Hello!')));
     expect(unknown).toBeInstanceOf(OpenAI.AuthenticationError);
@@ -294,7 +295,7 @@ describe('refusals are the client’s own errors', () => {
     expect(long).toBeInstanceOf(OpenAI.BadRequestError);
   });
 
-  test('no money is 402, and too many requests 429 with when to come back', async () => {
+  test('are 402 without credit, and 429 with Retry-After above the rate limit', async () => {
     const poor = await seedInferenceTenant(stack, 0n);
     expect((await refused(poor.openai.chat.completions.create(body('Hello!')))).status).toBe(402);
     const { openai: slow } = await tenant.newKey({ scopes: ['inference:write'], limits: { rpm: 1 } });
@@ -305,8 +306,8 @@ describe('refusals are the client’s own errors', () => {
   });
 });
 
-describe('pictures and speech', () => {
-  test('a picture comes as a PNG of the size asked for, and costs by its pixels', async () => {
+describe('images and speech', () => {
+  test('return a PNG of the requested size, charged by pixels', async () => {
     onTestFailed(() => void process.stderr.write(stack.output().slice(-4_000)));
     const { data, response } = await openai.images
       .generate({ model: 'toy-images', prompt: 'a red circle', size: '256x256' as '1024x1024' })
@@ -317,13 +318,13 @@ describe('pictures and speech', () => {
     expect(await tenant.costOf(response.headers.get('x-inference-request-id') ?? '')).toBeGreaterThan(0);
   });
 
-  test('speech comes as MP3, and costs by the character', async () => {
+  test('return MP3 speech, charged by character', async () => {
     const input = 'The wheel turns.';
     const response = await openai.audio.speech.create({ model: 'flite', voice: 'alloy', input });
     expect(response.headers.get('content-type')).toBe('audio/mpeg');
     const mp3 = Buffer.from(await response.arrayBuffer());
     expect(mp3.length).toBeGreaterThan(5_000);
-    // A frame of MPEG audio begins with eleven set bits.
+    // An MPEG audio frame starts with eleven set bits.
     expect(mp3.readUInt16BE(0) & 0xffe0).toBe(0xffe0);
     const id = response.headers.get('x-inference-request-id') ?? '';
     expect(await tenant.costOf(id)).toBe(input.length * 5_000);

@@ -19,8 +19,8 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-// The production path: a real Ironic with its own Redfish driver, machines whose BMC and deploy agent are emulated, and our
-// driver in front. In production the engine waits for half an hour where it waits for seconds here.
+// The production path: our driver, a real Ironic with its Redfish driver, and machines with emulated BMC and deploy agent. The
+// engine waits for seconds instead of the half hour of production.
 
 const engineLimits = {
   conductor: {
@@ -33,13 +33,12 @@ const engineLimits = {
   redfish: { connection_attempts: 1 },
 };
 
-/** A node of the engine, and the machine behind it. */
 interface Node {
   readonly uuid: string;
   readonly machine: EmulatedMachine;
 }
 
-const image = Buffer.from('Nothing boots from this: the machine is emulated.');
+const image = Buffer.from('No machine boots this image: machines are emulated.');
 const imageName = 'ubuntu-24.04';
 const timeout = (): AbortSignal => AbortSignal.timeout(240_000);
 const keys = newKeyPair();
@@ -71,7 +70,7 @@ beforeAll(async () => {
     farm.machines.map(async (machine) => ({
       machine,
       uuid: await enrolRedfish(ironic, machine, {
-        // That disks are wiped before anybody has them is seen when nodes come back; and two are inspected for all.
+        // Cleaning is checked after terminate; inspecting two nodes is enough.
         isCleaned: false,
         isInspected: machine.index < 2,
         fabric: 'ib-1',
@@ -114,7 +113,7 @@ async function specFor({ uuid }: Node): Promise<MachineSpec> {
   };
 }
 
-/** The machine once nothing is under way any more. */
+/** Creates the machine and waits until no operation is in progress. */
 async function deployed(spec: MachineSpec): Promise<MachineView> {
   await driver.create(spec, timeout());
   return eventually({ what: 'the deploy to end', timeoutMs: 180_000, intervalMs: 1_000 }, async () => {
@@ -131,7 +130,7 @@ const targetOf = ({ address, sshUser }: MachineView) => ({
   hostKey: null,
 });
 
-/** Free for the next one, with nothing of the last one left on it. */
+/** The node must be available and contain nothing of the last tenant. */
 async function expectFree({ uuid, machine }: Node): Promise<void> {
   const node = await readNode(ironic, uuid);
   expect(node).toMatchObject({ provision_state: 'available', maintenance: false, instance_uuid: null });
@@ -142,15 +141,15 @@ async function expectFree({ uuid, machine }: Node): Promise<void> {
 interface BrokenDeploy {
   readonly what: string;
   readonly faults: Partial<MachineFaults>;
-  /** What people are told. */
+  /** The detail that operators see. */
   readonly detail: RegExp;
-  /** The engine cannot end it either, until somebody repairs the node. */
+  /** Ironic cannot end the deploy either until the node is repaired. */
   readonly keepsNode?: boolean;
 }
 
 const brokenDeploys: readonly BrokenDeploy[] = [
   { what: 'its BMC refuses us', faults: { bmcStatus: 401 }, detail: /returned code 401/, keepsNode: true },
-  // The engine asks ten times, three seconds apart, before it gives up: once is enough for a test.
+  // Ironic retries ten times, three seconds apart, before it fails, so one row with this fault is enough.
   { what: 'its BMC is down', faults: { bmcStatus: 503 }, detail: /returned code 503/ },
   { what: 'its power is stuck', faults: { isPowerStuck: true }, detail: /Failed to set node power state/ },
   { what: 'its disk takes no image', faults: { failsToWriteImage: true }, detail: /Error writing image/ },
@@ -161,9 +160,9 @@ const brokenDeploys: readonly BrokenDeploy[] = [
   },
 ];
 
-// Each has nodes of its own, and most of the time is the engine's: so all of them run at once.
-describe.concurrent('machines of a real Ironic', () => {
-  test('two nodes are deployed, logged into, terminated, wiped, and rented again', async () => {
+// Each test has its own nodes and mostly waits for the engine, so all run concurrently.
+describe.concurrent('Ironic driver with a real Ironic', () => {
+  test('deploys, terminates, wipes and deploys two nodes again', async () => {
     const pair = [nodeAt(0), nodeAt(1)];
     const requests = await Promise.all(pair.map(specFor));
     const views = await Promise.all(requests.map(deployed));
@@ -193,14 +192,14 @@ describe.concurrent('machines of a real Ironic', () => {
   }, 400_000);
 
   test.each(brokenDeploys.map((row, index) => ({ ...row, index })))(
-    'a deploy comes to nothing, says why, and leaves a node for rent when $what',
+    'fails a deploy with a reason and leaves the node usable when $what',
     async ({ faults, detail, keepsNode = false, index }) => {
       const node = nodeAt(2 + index);
       const spec = await specFor(node);
       node.machine.break(faults);
       expect(await deployed(spec)).toMatchObject({ power: 'error' });
-      // The engine says that it has failed a moment before it says why.
-      await eventually({ what: `${detail} to be said`, intervalMs: 500 }, async () => {
+      // The engine reports the failure a moment before the reason.
+      await eventually({ what: `the detail ${detail}`, intervalMs: 500 }, async () => {
         const view = await driver.describe(spec, timeout());
         return view !== null && detail.test(view.detail ?? '');
       });
@@ -217,7 +216,7 @@ describe.concurrent('machines of a real Ironic', () => {
     400_000,
   );
 
-  test('come up all the same when a BMC is slow: it takes longer', async () => {
+  test('deploys a machine with a slow BMC', async () => {
     const node = nodeAt(2 + brokenDeploys.length);
     const spec = await specFor(node);
     node.machine.break({ bmcDelayMs: 300 });
@@ -229,13 +228,13 @@ describe.concurrent('machines of a real Ironic', () => {
     await expectFree(node);
   }, 400_000);
 
-  test('that cannot be wiped are for nobody until a person has looked', async () => {
+  test('keeps a node that cannot be wiped out of use until an operator repairs it', async () => {
     const node = nodeAt(3 + brokenDeploys.length);
     const spec = await specFor(node);
     await deployed(spec);
     node.machine.break({ failsToClean: true });
     await expect(driver.terminate(spec, timeout())).rejects.toMatchObject({ kind: 'unclean' });
-    // The tenant has nothing there any more.
+    // The tenant's machine no longer exists.
     expect(await driver.describe(spec, timeout())).toBeNull();
     const { nodes: all } = await driver.readInventory(timeout());
     expect(all.find(({ name }) => name === node.uuid)).toMatchObject({ reachable: false });

@@ -31,8 +31,8 @@ import {
   type RentalMachine,
 } from '../../packages/core/src/rentals/model/rental.ts';
 
-// Bare metal as tenants have it: the rental mechanism on a real Ironic with its own Redfish driver, over machines whose BMC,
-// agent and system are emulated. Four nodes on one fabric, rented in pairs: a pair that fails leaves one other pair.
+// Bare-metal rentals on a real Ironic with its Redfish driver and emulated machines. Four nodes on one fabric, rented in pairs: a
+// pair that fails leaves one other pair.
 
 const region = 'eu-west-3';
 const engineLimits = {
@@ -45,14 +45,14 @@ const engineLimits = {
   agent: { post_deploy_get_power_state_retry_interval: 1 },
   redfish: { connection_attempts: 1 },
 };
-const image = Buffer.from('Nothing boots from this: the machine is emulated.');
+const image = Buffer.from('No machine boots this image: machines are emulated.');
 const never = new AbortController().signal;
 
 let ironic: TestIronic;
 let farm: BareMetalFarm;
 let harness: RentalHarness;
 let tenant: Tenant;
-/** By the name that the engine, and so our inventory, has for it. */
+/** By node name in Ironic and in the inventory. */
 const machines = new Map<string, EmulatedMachine>();
 
 function providerOf(endpoint: string): ProviderSetting {
@@ -118,7 +118,7 @@ afterEach(async () => {
   expect(await harness.violations()).toEqual([]);
 });
 
-/** The engine works in real time, so here the test's clock goes as fast as it does, and nobody asks without a pause. */
+/** The engine works in real time, so the test's clock advances in real time too, with a pause between polls. */
 const slowPolling = {
   rounds: 5_000,
   policy: { pollMs: 200, firstRetryMs: 200, maxRetryMs: 1_000, refusedMs: 200 },
@@ -158,7 +158,7 @@ const targetOf = ({ address, sshUser, hostKey }: RentalMachine) => ({
   hostKey,
 });
 
-/** Free for the next one, with nothing of the last one left on it. */
+/** The node must be available and contain nothing of the last tenant. */
 async function expectWiped({ nodeName }: RentalMachine): Promise<void> {
   expect(await readNode(ironic, nodeName)).toMatchObject({
     provision_state: 'available',
@@ -172,19 +172,19 @@ async function expectNothingPaid(rental: Rental): Promise<void> {
   expect((await harness.balance(tenant.orgId)).held).toBe(0n);
 }
 
-/** As an operator does who has repaired it. */
+/** Resumes the node as an operator does after a repair. */
 async function putBack(machine: RentalMachine): Promise<void> {
   const actor = { kind: 'operator', id: tenant.userId } as const;
   await harness.run((tx) => transitionNode(tx, machine.nodeId, 'node_ready', { reason: 'repaired', actor }));
   await harness.watch();
 }
 
-test('two nodes are rented, logged into by their tenant, terminated, wiped, and rented again', async () => {
+test('a two-node rental runs, accepts SSH logins, is terminated and wiped, and its nodes can be rented again', async () => {
   const rental = await reconcile(await order(), 'Running');
   const pair = await machinesOf(rental);
   expect(pair).toHaveLength(2);
   for (const machine of pair) {
-    // An address of its own: SSH is at its own port, and nothing was taken of a range.
+    // Each machine has its own address, so SSH uses port 22 and no port of a range is taken.
     expect(machine.ports).toEqual([{ internalPort: 22, externalPort: 22, protocol: 'tcp' }]);
     expect(await loginAndCountGpus(targetOf(machine), never)).toMatchObject({ outcome: 'in', gpuCount: 8 });
   }
@@ -203,7 +203,7 @@ test('two nodes are rented, logged into by their tenant, terminated, wiped, and 
   await reconcile(again, 'Terminated');
 });
 
-test('of which one was given away at the engine behind our back: another pair, and that node waits for a person', async () => {
+test('a two-node rental moves to another pair if Ironic allocated one node to others, and that node is quarantined', async () => {
   const accepted = await order();
   const [taken] = await machinesOf(accepted);
   if (taken === undefined) expect.fail('There is no machine.');
@@ -218,7 +218,7 @@ test('of which one was given away at the engine behind our back: another pair, a
   expect(await statusOf(taken)).toBe('node_quarantined');
   await end(rental);
   await reconcile(rental, 'Terminated');
-  // Nothing of it was touched.
+  // The other allocation must be untouched.
   expect((await readNode(ironic, taken.nodeName)).instance_uuid).not.toBeNull();
   await ironic.call('DELETE', `/v1/allocations/${name}`);
   await waitForNodeState(ironic, taken.nodeName, ['available']);
@@ -226,8 +226,8 @@ test('of which one was given away at the engine behind our back: another pair, a
 });
 
 /**
- * One for each of the four nodes. Those of the first pair are wiped while the second is still tried, so what would keep a node
- * from being wiped too (a silent agent, stuck power) is left to the driver's tests.
+ * One fault per node. The first pair is wiped while the second is tried, so faults that also prevent wiping (silent agent, stuck
+ * power) are left to the driver's tests.
  */
 const brokenWays: readonly Partial<MachineFaults>[] = [
   { failsToWriteImage: true },
@@ -236,7 +236,7 @@ const brokenWays: readonly Partial<MachineFaults>[] = [
   { bmcStatus: 401 },
 ];
 
-test('that never come up, one pair after the other: Failed, at no cost, and all of them are for rent again', async () => {
+test('a two-node rental on nodes that do not deploy becomes Failed without a charge, and all nodes are free again', async () => {
   [...machines.values()].forEach((machine, index) => machine.break(brokenWays[index] ?? {}));
   const failed = await reconcile(await order(), 'Failed');
   for (const machine of machines.values()) machine.heal();
@@ -247,7 +247,7 @@ test('that never come up, one pair after the other: Failed, at no cost, and all 
   for (const machine of all) await expectWiped(machine);
 });
 
-test('that cannot be wiped are for nobody, and their tenant is released and pays no longer', async () => {
+test('a node that cannot be wiped is quarantined, and billing of its rental ends', async () => {
   const rental = await reconcile(await order(), 'Running');
   const pair = await machinesOf(rental);
   const [dirty, clean] = pair;

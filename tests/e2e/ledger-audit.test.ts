@@ -2,21 +2,20 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** Tests whose books are not audited at their end, and the reason. */
+/** Tests without an audit of the ledger at their end, and the reason. */
 const withoutAudit: Readonly<Record<string, string>> = {
-  'access.int.test.ts': 'It asks for planted invoices, payments and volumes that no money was moved for.',
-  'access-sessions.int.test.ts':
-    'It asks for planted invoices, payments and volumes that no money was moved for.',
-  'readme.int.test.ts': 'The commands of the README keep their data in a clone.',
+  'access.int.test.ts': 'It inserts invoices, payments and volumes without ledger transfers.',
+  'access-sessions.int.test.ts': 'It inserts invoices, payments and volumes without ledger transfers.',
+  'readme.int.test.ts': 'The commands of the README store their data in a clone.',
   'ironic-redfish.slow.test.ts': 'It has no database.',
   'ironic-rentals.slow.test.ts': 'It tests the driver; rental-incus and volume-bare-metal audit rentals.',
 };
 
-/** A stack audits its books when it is closed; other tests call a function of ledger-audit.ts or the auditor. */
+/** Stacks audit the ledger when they are closed; other tests call ledger-audit.ts or the auditor. */
 const audits =
   /\bopen(?:Mock|Inference|Rental|Metal|Marketplace)Stack\(|\b(?:auditAndDrop|auditLedger|runAudit|auditFindings)\(/;
 
-test('every end-to-end test audits its books or has a reason not to', () => {
+test('every end-to-end test audits its ledger or has a reason not to', () => {
   const files = globSync(join(import.meta.dirname, '*.{int,slow}.test.ts'));
   expect(files.length).toBeGreaterThan(15);
   const missing = files

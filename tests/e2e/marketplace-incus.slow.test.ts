@@ -17,7 +17,7 @@ import {
 } from '../stack/supplier.ts';
 import { seedTenant, type ApiResponse, type StackTenant } from '../stack/tenant.ts';
 
-// Two suppliers with a real Incus daemon each, a tenant with a shell and a browser, and nobody who knows of our inside.
+// Two suppliers with real Incus daemons and a tenant that uses only public interfaces.
 
 let stack: MarketplaceStack;
 let folder: string;
@@ -48,7 +48,7 @@ interface Machine {
   readonly supplier_id: string;
 }
 
-/** Without a key, as anybody may. */
+/** Public: needs no key. */
 async function listMachines(question: object): Promise<Machine[]> {
   const response = await fetch(`${stack.apiUrl}/v1/marketplace`, {
     method: 'POST',
@@ -71,7 +71,7 @@ async function untilOnline(tenant: StackTenant): Promise<ApiResponse['json']> {
   });
 }
 
-/** Types the line into a shell, with the tenant's key where OpenSSH looks for it. */
+/** Runs the SSH command in a shell, with the tenant's key. */
 async function typeSsh(tenant: StackTenant, line: string, command: string): Promise<string> {
   const key = path.join(folder, 'id');
   writeFileSync(key, tenant.privateKey, { mode: 0o600 });
@@ -83,7 +83,7 @@ async function typeSsh(tenant: StackTenant, line: string, command: string): Prom
   return stdout.trim();
 }
 
-/** What its daemon says, asked by the host's own administrator. */
+/** Queries the daemon as the host's administrator. */
 function asOwner(host: SupplierHost, target: string): Promise<{ readonly metadata: unknown }> {
   return new Promise((resolve, reject) => {
     const call = request({ socketPath: host.socketPath, path: target }, (response) => {
@@ -111,7 +111,7 @@ async function earnedBy({ call }: StackSupplier): Promise<bigint> {
 const EXPENSIVE = 3_333_333_333n;
 const CHEAP = 1_234_567_891n;
 const PAGE = 'hello from the instance';
-/** A page on the port that the tenant opened, served by the image's own web server. */
+/** Serves a page on the opened port with the image's web server. */
 const userData = `#!/bin/sh\nmkdir -p /srv/www\necho '${PAGE}' > /srv/www/index.html\nhttpd -p 8080 -h /srv/www\n`;
 
 async function offerBoth(operator: Call) {
@@ -120,7 +120,7 @@ async function offerBoth(operator: Call) {
     seedSupplier(stack, operator, { name: 'South', feePercentage: 7.77 }),
   ]);
   const [one, other] = stack.hosts;
-  if (one === undefined || other === undefined) throw new Error('There are no two hosts.');
+  if (one === undefined || other === undefined) throw new Error('The stack has fewer than two hosts.');
   const offers = await Promise.all([
     putOnMarketplace(stack, operator, {
       supplier: north,
@@ -136,7 +136,7 @@ async function offerBoth(operator: Call) {
   return { north, south, offers, host: other };
 }
 
-test('two suppliers join with their own daemons, a tenant finds, rents, enters by SSH and HTTPS, and leaves; what it paid is what the supplier earned and the fee, to the nano', async () => {
+test('a tenant rents an instance of one of two suppliers, uses SSH and HTTPS, and pays exactly the earnings of the supplier plus the fee', async () => {
   const operator = await seedOperator(stack);
   const { north, south, offers, host } = await offerBoth(operator);
   const tenant = await seedTenant(stack, 100);
@@ -169,7 +169,7 @@ test('two suppliers join with their own daemons, a tenant finds, rents, enters b
   const online = await untilOnline(tenant);
   expect(online).toMatchObject({ id: name, instance: { gpu_count: 2, cluster_name: 'south-1' } });
 
-  // The line as it is printed, and the two GPUs that were paid for.
+  // The SSH command as printed works and shows the two rented GPUs.
   expect(online.sshCommand).toMatch(
     new RegExp(`^ssh ubuntu@${host.address.replaceAll('.', '\\.')} -p \\d+$`),
   );
@@ -191,7 +191,7 @@ test('two suppliers join with their own daemons, a tenant finds, rents, enters b
 
   const ended = await tenant.call('POST', '/v1/marketplace/instances/terminate', { body: { id: name } });
   expect(ended).toMatchObject({ status: 200, json: { status: 'success' } });
-  await eventually({ what: 'the name to be gone', timeoutMs: 10_000 }, async () => {
+  await eventually({ what: 'the hostname to be removed', timeoutMs: 10_000 }, async () => {
     return (await stack.caddy.get(web)).status === 404;
   });
   await eventually({ what: 'SSH to be cut', timeoutMs: 10_000 }, async () => {
@@ -206,7 +206,7 @@ test('two suppliers join with their own daemons, a tenant finds, rents, enters b
   });
   expect(await theInstance(tenant)).toBeUndefined();
 
-  // Nothing of it is left on the host, nor of the tests by which the host was enrolled.
+  // No instance is left on the host, neither the tenant's nor those of the enrolment tests.
   expect(await asOwner(host, '/1.0/instances?all-projects=true')).toMatchObject({ metadata: [] });
 
   const paid = BigInt(history[0].cost_nano_usd);

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-// Runs the commands of the README's five-minute start, as they stand there, in a clone. The clone gets a network of its
-// own, with nothing in it but loopback and another program on two of the default ports: one of the engines', one of dev's.
+// Runs the commands of the README's five-minute start in a clone with its own network, where another program uses two of the
+// default ports: one of the engines, one of dev.
 const takenPorts = [17_410, 8_080];
 
 const run = promisify(execFile);
@@ -21,18 +21,17 @@ afterAll(() => {
   rmSync(clone, { recursive: true, force: true });
 });
 
-test('the five-minute start of the README works as written while other programs hold the default ports', async () => {
+test('the five-minute start of the README works as written while other programs use the default ports', async () => {
   const [install, dev, ...calls] = blocks;
   if (install === undefined || dev === undefined) throw new Error('The README has no five-minute start.');
   expect(dev.trim()).toBe('npm run dev');
   await run('git', ['clone', '--quiet', root, clone]);
   const [npmCi = '', ...services] = install.trim().split('\n');
   expect(npmCi).toBe('npm ci');
-  // What is in the work tree but not committed yet is what is being tested, too.
+  // Uncommitted changes of the work tree are tested too.
   await copyChanges();
-  // That very command brought this checkout its packages, and takes most of a minute: the clone gets the same files, as
-  // links where it can. Workspaces are relative links among them, so they lead to the clone's own sources. So with the console,
-  // if it was built here: `npm run dev` sees by itself whether that was from these very files.
+  // `npm ci` takes most of a minute, so the clone gets hard links to this checkout's packages. Workspaces are relative links and
+  // lead to the clone's sources. The same for the built console; `npm run dev` checks whether it is up to date.
   const packages = ['node_modules', ...globSync('{apps,packages,tools}/*/node_modules', { cwd: root })];
   for (const folder of [...packages, 'apps/console/dist'].filter((each) => existsSync(join(root, each)))) {
     await run('sh', [
@@ -66,7 +65,7 @@ test('the five-minute start of the README works as written while other programs 
     ${calls.join('\n')}`;
   const { stdout } = await run('unshare', ['--net', 'sh', '-euc', script], {
     cwd: clone,
-    // The command keeps its profile at home; whoever runs this test has one of their own.
+    // Keep the CLI profile of the user who runs this test unchanged.
     env: { ...process.env, XDG_CONFIG_HOME: join(clone, '.config') },
     maxBuffer: 16 * 1024 * 1024,
   });
@@ -85,7 +84,7 @@ test('the five-minute start of the README works as written while other programs 
   expect(description.info.version).toBe('2.0.0');
 });
 
-/** A program that holds the default ports and says so by a file. */
+/** A program that listens on the default ports and then creates a file. */
 const holdPorts = `
   const { createServer } = require("node:net");
   const listening = ${JSON.stringify(takenPorts)}.map((port) =>
@@ -112,7 +111,7 @@ async function copyChanges(): Promise<void> {
   }
 }
 
-/** The shell blocks between a heading and the next one of its rank. */
+/** The shell blocks between a heading and the next heading of the same level. */
 function blocksOf(markdown: string, heading: string): string[] {
   const from = markdown.indexOf(`${heading}\n`);
   const to = markdown.indexOf('\n## ', from + heading.length);

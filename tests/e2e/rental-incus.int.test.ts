@@ -6,7 +6,7 @@ import { stackSealer } from '../stack/core-stack.ts';
 import { GPU_TYPE, openRentalStack, REGION, type RentalStack } from '../stack/rental-stack.ts';
 import { insertPrice, rentalPath, seedTenant, type ApiResponse, type StackTenant } from '../stack/tenant.ts';
 
-// The whole product on a real Incus cluster, through its public face alone.
+// Virtual machine rentals of the whole product on a real Incus cluster, through the public API.
 
 let stack: RentalStack;
 beforeAll(async () => {
@@ -32,16 +32,16 @@ async function untilRunning(tenant: StackTenant, id: number): Promise<ApiRespons
   });
 }
 
-/** Where its tenant logs in, and as whom. */
+/** The tenant's SSH endpoint. */
 function sshTargetOf(rental: ApiResponse['json']): Omit<SshTarget, 'privateKey'> {
   const [ssh] = rental.ssh as { host: string; port: number; user: string; hostKeyFingerprint: string }[];
-  if (ssh === undefined) throw new Error('Nobody is told where to log in.');
+  if (ssh === undefined) throw new Error('The rental has no SSH endpoint.');
   return { host: ssh.host, port: ssh.port, user: ssh.user, hostKey: ssh.hostKeyFingerprint };
 }
 
-/** The one-time key of the platform, read out of the row while it is there. */
+/** Reads the readiness key from its row before it is deleted. */
 async function platformKeyOf(id: number): Promise<string> {
-  return eventually({ what: 'the key of the proof', timeoutMs: 30_000 }, async () => {
+  return eventually({ what: 'the readiness key', timeoutMs: 30_000 }, async () => {
     const [row] = await stack.rows<{ external_id: string; proof_key: string | null }>(
       `select external_id, proof_key from rental_machines join rentals on rentals.id = rental_id where wire_id = ${id}`,
     );
@@ -60,7 +60,7 @@ async function end(tenant: StackTenant, id: number): Promise<ApiResponse> {
   return ended;
 }
 
-test('the key of the proof gets nobody in after Running, whichever account it tries', async () => {
+test('the readiness key is rejected for every account once the rental is Running', async () => {
   const tenant = await seedTenant(stack, 100);
   const id = await order(tenant);
   const privateKey = await platformKeyOf(id);
@@ -73,21 +73,21 @@ test('the key of the proof gets nobody in after Running, whichever account it tr
   await end(tenant, id);
 });
 
-test('user data that shuts everybody out is started, and paid for from the moment it is', async () => {
+test('user data that blocks SSH still starts, and billing starts with it', async () => {
   const tenant = await seedTenant(stack, 100);
   const userData = '#!/bin/sh\nrm -f /usr/sbin/dropbear\nkill -9 $(pidof dropbear)\n';
   const id = await order(tenant, { userData });
   const rental = await untilRunning(tenant, id);
   expect(rental.startedAt).not.toBeNull();
   const target = { ...sshTargetOf(rental), privateKey: tenant.privateKey };
-  await eventually({ what: 'nobody to get in', timeoutMs: 10_000 }, async () => {
+  await eventually({ what: 'SSH to be blocked', timeoutMs: 10_000 }, async () => {
     return (await isKeyRejected(target, never)) === 'unreachable';
   });
   const { json: receipt } = await end(tenant, id);
   expect(BigInt(receipt.finalCost.nanoUsd)).toBeGreaterThan(0n);
 });
 
-test('POST, Running, SSH with the tenant’s own key, list, events, cost, terminate, and nothing is left', async () => {
+test('a rental is created, reached by SSH, listed, charged and terminated, and no machine remains', async () => {
   const tenant = await seedTenant(stack, 100);
   const id = await order(tenant, { gpuCount: 2, name: 'first', customPorts: [8080] });
   const read = (): Promise<ApiResponse> => tenant.call('GET', rentalPath(id));

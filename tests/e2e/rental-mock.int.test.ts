@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { auditAndDrop } from '../stack/ledger-audit.ts';
 import { MOCK_REGION, mockProviders } from '../stack/mock-stack.ts';
 
-/** A test key from the order to the end of its machine, over the public face of real processes. */
+/** Rentals and instances of a test key through the public API of real processes. */
 
 const names = testNames();
 const never = new AbortController().signal;
@@ -57,7 +57,7 @@ async function call(
   path: string,
   body?: unknown,
   key = harness.key,
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert on any field of a response
 ): Promise<{ status: number; json: any }> {
   const response = await fetch(`${harness.api.url}${path}`, {
     method,
@@ -86,13 +86,13 @@ interface Login {
   readonly hostKeyFingerprint: string;
 }
 
-describe('a test key', () => {
-  test('rents a machine, logs into it with its own key, sees what it does, and is rid of it within seconds', async () => {
+describe('test key', () => {
+  test('rents a machine, logs in by SSH, reads console and metrics, and terminates it within seconds', async () => {
     const { privateKey, publicKey } = newReadinessKey();
     expect(await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey })).toMatchObject({
       status: 201,
     });
-    await eventually({ what: 'the mock fleet' }, async () => {
+    await eventually({ what: 'the mock fleet to have free machines' }, async () => {
       const { json } = await call('GET', '/v2/on-demand/rental-options');
       return json.items.some((item: { totalAvailable: number }) => item.totalAvailable > 0);
     });
@@ -104,7 +104,7 @@ describe('a test key', () => {
     expect(running).toMatchObject({ meta: { monitoring_enabled: true } });
 
     const [login] = running['ssh'] as readonly Login[];
-    if (login === undefined) throw new Error('Nobody is told where to log in.');
+    if (login === undefined) throw new Error('The rental has no SSH endpoint.');
     const target = { ...login, privateKey, hostKey: login.hostKeyFingerprint };
     expect(await loginAndCountGpus(target, never)).toMatchObject({ outcome: 'in', gpuCount: 2 });
 
@@ -126,7 +126,7 @@ describe('a test key', () => {
     const ended = await call('POST', `${rentals}/terminate`, { rentalId: id, reason: 'done' });
     expect(ended, JSON.stringify(ended.json)).toMatchObject({ status: 200, json: { status: 'Terminating' } });
     expect(ended.json.finalCost).toMatchObject({ nanoUsd: '0' });
-    await eventually({ what: 'the door to be shut', timeoutMs: 5_000 }, async () => {
+    await eventually({ what: 'SSH to be unreachable', timeoutMs: 5_000 }, async () => {
       return (await isKeyRejected(target, never)) === 'unreachable';
     });
     await until(id, 'Terminated');
@@ -134,7 +134,7 @@ describe('a test key', () => {
     expect(left.rows).toEqual([]);
   });
 
-  test('finds a machine on the marketplace, rents it, gets in by the line that it is shown, and is rid of it', async () => {
+  test('finds, rents and terminates a marketplace instance and logs in with its SSH command', async () => {
     const { privateKey, publicKey } = newReadinessKey();
     await call('POST', '/v2/ssh-public-keys', { name: 'market laptop', publicKey });
     const machine = await eventually({ what: 'a machine in the listing' }, async () => {
@@ -160,7 +160,7 @@ describe('a test key', () => {
     const [, user = '', host = '', port] = /^ssh (\S+)@(\S+) -p (\d+)$/.exec(online.sshCommand) ?? [];
     const target = { host, port: Number(port), user, privateKey, hostKey: null };
     expect(await loginAndCountGpus(target, never)).toMatchObject({ outcome: 'in', gpuCount: 3 });
-    await eventually({ what: 'the listing to know', timeoutMs: 5_000 }, async () => {
+    await eventually({ what: 'the listing to show the reserved GPUs', timeoutMs: 5_000 }, async () => {
       const { json } = await call('POST', '/v1/marketplace', { filters: { region, id: machine.id } });
       return json.instances[0]?.gpus_reserved === 3;
     });
@@ -169,7 +169,7 @@ describe('a test key', () => {
       status: 200,
       json: { status: 'success' },
     });
-    await eventually({ what: 'the door to be shut', timeoutMs: 5_000 }, async () => {
+    await eventually({ what: 'SSH to be unreachable', timeoutMs: 5_000 }, async () => {
       return (await isKeyRejected(target, never)) === 'unreachable';
     });
     const past = await eventually({ what: 'its history', timeoutMs: 30_000 }, async () => {
@@ -183,22 +183,22 @@ describe('a test key', () => {
     });
   });
 
-  test('is let into its machine by another worker when the one that served it is killed', async () => {
+  test('reaches its machine by SSH again after the worker that served it is killed and replaced', async () => {
     const { privateKey, publicKey } = newReadinessKey();
     await call('POST', '/v2/ssh-public-keys', { name: 'second laptop', publicKey });
     const made = await call('POST', rentals, { region, gpuCount: 1 });
     const running = await until(made.json.id as number, 'Running');
     const [login] = running['ssh'] as readonly Login[];
-    if (login === undefined) throw new Error('Nobody is told where to log in.');
+    if (login === undefined) throw new Error('The rental has no SSH endpoint.');
     const target = { ...login, privateKey, hostKey: login.hostKeyFingerprint };
     process.kill(harness.worker.pid, 'SIGKILL');
     await harness.worker.exited;
     expect(await isKeyRejected(target, never)).toBe('unreachable');
-    // At the same address: Restate may be in the middle of a call, and calls there again.
+    // Use the same port, because Restate retries calls in progress there.
     const env = { ...harness.env, MILLRACE_RESTATE_ENDPOINT_PORT: String(harness.worker.endpointPort) };
     const { database } = harness;
     harness = { ...harness, worker: await startWorkerProcess({ database, names, env, name: 'heir' }) };
-    await eventually({ what: 'the door to be open again', timeoutMs: 60_000 }, async () => {
+    await eventually({ what: 'SSH to be reachable again', timeoutMs: 60_000 }, async () => {
       return (await loginAndCountGpus(target, never)).outcome === 'in';
     });
     const rentalId = made.json.id as number;
@@ -206,7 +206,7 @@ describe('a test key', () => {
     await until(rentalId, 'Terminated');
   });
 
-  test('is out, and its machine ends, when its organisation is suspended with its work', async () => {
+  test('loses access, and its machine is terminated, when its organisation is suspended with runningWork stop', async () => {
     const { json: made } = await call('POST', rentals, { region, gpuCount: 1 });
     const id = made.id as number;
     await until(id, 'Running');
@@ -230,7 +230,7 @@ describe('a test key', () => {
     });
     const { json: log } = await asOperator('GET', 'audit-log?action=organisation.suspended');
     expect(log.items.map(({ details }: { details: { after: unknown } }) => details.after)).toEqual([
-      // With whatever the stories before this one left running.
+      // Includes rentals that earlier tests left running.
       { status: 'suspended', runningWork: 'stop', ended: expect.any(Number) },
       { status: 'suspended', runningWork: 'keep', ended: 0 },
     ]);

@@ -20,7 +20,7 @@ import { startResponseDroppingProxy, type ResponseDroppingProxy } from '../stack
 import { MOCK_MODEL, MOCK_REGION, openMockStack, type MockStack } from '../stack/mock-stack.ts';
 import { newSshPublicKey } from './harness.ts';
 
-/** The SDK against the whole product, through proxies that cut answers. */
+/** The SDK against the whole product, through proxies that cut responses. */
 
 let stack: MockStack;
 let api: ResponseDroppingProxy;
@@ -55,7 +55,7 @@ async function textOf(chunks: AsyncIterable<StreamItem<'createChatCompletion'>>)
   return text;
 }
 
-test('a create whose answer is cut half way is sent again and makes one rental, which is waited for and ended', async () => {
+test('a create request is retried after cut responses and creates one rental, which runs and terminates', async () => {
   onTestFailed(() => void process.stderr.write(stack.output()));
   await client.sshKeys.create({ name: 'cut', publicKey: newSshPublicKey() });
   const creates = '/v2/on-demand/virtual-machine-rentals';
@@ -87,13 +87,13 @@ test('a create whose answer is cut half way is sent again and makes one rental, 
   await client.rentals.waitUntil({ rentalId: rental.id }, 'terminated', { timeoutMs: 600_000 });
 });
 
-test('a feed that is cut again and again shows every event once and in order', async () => {
+test('an event stream that is cut repeatedly yields every event once and in order', async () => {
   const wanted = new Set<string>();
   for (const nth of [1, 2, 3, 4]) {
     const request = { name: `feed ${nth}`, scopes: ['events:read' as const], mode: 'test' as const };
     wanted.add((await client.keys.create(request)).id);
   }
-  // Each cut falls into the middle of an event.
+  // Each cut is in the middle of an event.
   for (const afterBytes of [300, 900, 700]) api.cutNext('/v2/events', afterBytes);
   const got: MillraceEvent[] = [];
   for await (const event of client.events.stream({ after: 0 })) {
@@ -108,7 +108,7 @@ test('a feed that is cut again and again shows every event once and in order', a
   expect(streams.at(-1)?.headers['last-event-id']).toBeDefined();
 });
 
-test('a chat that is cut is reported after what was received and not sent again; a whole one is whole', async () => {
+test('streamed and plain chat return the same text, and a cut stream fails without a retry', async () => {
   const whole = await textOf(client.chat.create(chat));
   expect(whole).not.toBe('');
   const plain = await client.chat.create({ ...chat, stream: false });
@@ -123,7 +123,7 @@ test('a chat that is cut is reported after what was received and not sent again;
 const authOf = (id: CallableId): Operation['auth'] | undefined =>
   (contract.operations as Readonly<Record<string, Operation>>)[id]?.auth;
 
-test('every list of the contract iterates, page by page as all at once', async () => {
+test('every list operation can be iterated, with one item per page or all at once', async () => {
   for (const nth of [1, 2, 3])
     await client.sshKeys.create({ name: `key ${nth}`, publicKey: newSshPublicKey() });
   const tenant = new Millrace({ baseUrl: api.url, inferenceUrl: gateway.url, apiKey: stack.liveKey });
@@ -135,14 +135,14 @@ test('every list of the contract iterates, page by page as all at once', async (
     rentalId: ended?.rentalId,
   };
   const ids = (Object.keys(operations) as CallableId[]).filter(
-    // What is of a person and no organisation is for those who are signed in, and refused to keys.
+    // Operations of session users refuse keys.
     (id) => operations[id].list !== undefined && !isPending(id) && authOf(id) !== 'person',
   );
   const tried: string[] = [];
   for (const id of ids) {
     const { path: where, list } = operations[id];
     const params = [...where.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-    // Things that this stack has none of.
+    // Skip operations on resources that this stack does not have.
     if (params.some((name) => known[name] === undefined)) continue;
     const input = Object.fromEntries(params.map((name) => [name, known[name]]));
     const caller = id.startsWith('admin') ? operator : id.startsWith('supplier') ? tenant : client;
@@ -155,7 +155,7 @@ test('every list of the contract iterates, page by page as all at once', async (
     expect(Array.isArray(whole), id).toBe(true);
     tried.push(id);
     if (list?.next === undefined || whole.length > 20) continue;
-    // What is written down while this reads, and what is counted anew each time, may differ in the last page only.
+    // Lists may grow while they are read.
     const single = await listed({ limit: 1 });
     expect(single.length, id).toBeGreaterThanOrEqual(whole.length);
   }
@@ -163,7 +163,7 @@ test('every list of the contract iterates, page by page as all at once', async (
   expect(await client.sshKeys.list({ limit: 1 }).all()).toEqual(await client.sshKeys.list().all());
 });
 
-test('what is refused tells why, by which request, and what to do', async () => {
+test('errors have a reason, request id, suggestion and documentation URL', async () => {
   const error = await client.rentals.get({ rentalId: 2_000_000_000 }).catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(NotFoundError);
   expect(error).toMatchObject({ status: 404, reason: 'RENTAL_NOT_FOUND' });
@@ -174,7 +174,7 @@ test('what is refused tells why, by which request, and what to do', async () => 
   await expect(noModel).rejects.toMatchObject({ reason: 'MODEL_NOT_FOUND' });
 });
 
-test('the examples of the README run as they stand there', async () => {
+test('the examples of the SDK README run as written', async () => {
   onTestFailed(() => void process.stderr.write(stack.output()));
   const root = path.join(import.meta.dirname, '../..');
   const folder = mkdtempSync(path.join(tmpdir(), 'millrace-sdk-readme-'));

@@ -3,25 +3,22 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { eventually, startCommand } from '@millrace/testing';
 
-/**
- * A terminal that a test sits at: a real one, with a shell in it, kept by tmux. What is seen is what a person would see after
- * every redrawing, and keys are pressed as a person presses them.
- */
+/** A real terminal with a shell, run by tmux, so that tests see the screen after every redraw and press real keys. */
 export interface Terminal {
-  /** Types, and presses no key. */
+  /** Types text without Enter. */
   type(text: string): Promise<void>;
-  /** By tmux's names: `Enter`, `C-c`. */
+  /** Presses a key by its tmux name: `Enter`, `C-c`. */
   press(key: string): Promise<void>;
-  /** Types a line at the prompt of the shell. */
+  /** Types a line and presses Enter. */
   enter(line: string): Promise<void>;
-  /** What is on the screen, without the empty lines below. */
+  /** The text on the screen, without trailing empty lines. */
   screen(): Promise<string>;
-  /** The screen once it shows this. */
+  /** Waits until the screen shows this, and returns the screen. */
   shows(what: string | RegExp, timeoutMs?: number): Promise<string>;
-  /** Runs a command to its end: what the screen shows then, and its exit code. */
+  /** Runs a command to its end and returns the screen and the exit code. */
   run(line: string, timeoutMs?: number): Promise<{ readonly screen: string; readonly exitCode: number }>;
   clear(): Promise<void>;
-  /** Everything that was waited for and seen. */
+  /** All screens that `shows` returned. */
   seen(): string;
   close(): Promise<void>;
 }
@@ -37,7 +34,7 @@ export async function openTerminal(options: {
   const env = { ...options.env, LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8', TERM: 'xterm-256color' };
   const tmux = async (...args: readonly string[]): Promise<string> =>
     (await call('tmux', ['-L', socket, ...args], { env, cwd: options.folder })).stdout;
-  // In the foreground, so that it ends with the test however that ends, and the shell and what runs in it with it.
+  // In the foreground, so that tmux, the shell and its commands end with the test.
   const server = await startCommand({
     ...{ name: 'tmux', file: 'tmux', args: ['-u', '-D', '-L', socket, '-f', '/dev/null'] },
     ...{ env, folder: options.folder },
@@ -80,7 +77,7 @@ function terminalOf(
       seen += `${last}\n`;
       return last;
     } catch (error) {
-      throw new Error(`The screen never showed ${String(what)}. It shows:\n${last}`, { cause: error });
+      throw new Error(`The screen did not show ${String(what)}. It shows:\n${last}`, { cause: error });
     }
   };
   const clear = async (): Promise<void> => {

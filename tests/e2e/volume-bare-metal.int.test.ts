@@ -11,8 +11,8 @@ import { METAL_REGION, NODE_GPUS, openMetalStack, type MetalStack } from '../sta
 import { seedOperator } from '../stack/supplier.ts';
 import { GPU_HOUR, rentalPath, seedTenant, type ApiResponse, type StackTenant } from '../stack/tenant.ts';
 
-// Bare metal with storage as one tenant has both, through the public face alone: machines on a real Ironic, a storage node with
-// its real agent and a real NFS server for the volume, and clients that come from the machines' own addresses.
+// Bare metal and storage of one tenant through the public API: machines on a real Ironic, a storage node with its real agent and
+// NFS server, and NFS clients at the machines' addresses.
 
 const run = promisify(execFile);
 const rentals = '/v2/on-demand/bare-metal-rentals';
@@ -20,7 +20,7 @@ const volumes = '/v2/on-demand/storage-volumes';
 const GB_HOUR = 137_000n;
 const BALANCE_USD = 1_000;
 const HOUR_MS = 3_600_000n;
-/** Everything takes seconds; on a machine that does much else, minutes. */
+/** Seconds on an idle machine, minutes on a busy one. */
 const TIMEOUT_MS = 600_000;
 
 let node: StorageNode;
@@ -47,7 +47,7 @@ beforeAll(async () => {
     reason: 'list price',
   });
   tenant = await seedTenant(stack, BALANCE_USD);
-  await eventually({ what: 'the storage node to be known', timeoutMs: TIMEOUT_MS }, async () => {
+  await eventually({ what: 'the storage node to be connected', timeoutMs: TIMEOUT_MS }, async () => {
     const [found] = await stack.rows<{ status: string }>('select status from storage_nodes');
     return found?.status === 'connected';
   });
@@ -86,7 +86,7 @@ async function volumeOf(id: number): Promise<ApiResponse['json']> {
   return listed.find((volume) => volume.id === id) ?? expect.fail(`There is no volume ${id}.`);
 }
 
-/** The address that storage knows the machine of a rental by. */
+/** The machine's address in the export list. */
 async function addressOf(id: number): Promise<string> {
   const [machine] = await stack.rows<{ private_ip: string }>(
     `select private_ip from rental_machines join rentals on rentals.id = rental_id where wire_id = ${id}`,
@@ -111,7 +111,7 @@ async function isLetIn(vip: string, from: string): Promise<boolean> {
   );
 }
 
-/** As soon as the server follows the list: within about a second, or more on a busy machine. */
+/** Retries until the server has applied the export list. */
 async function openSoon(client: Nfs41Client, name: string): Promise<OpenFile> {
   return eventually({ what: 'the volume to be open to a machine', timeoutMs: TIMEOUT_MS }, async () =>
     client.open(exportPath, name, true).catch((error: unknown) => {
@@ -128,7 +128,7 @@ async function untilRefused(vip: string, from: string): Promise<void> {
   );
 }
 
-/** Every record that speaks of the volume says the same of who has it. */
+/** The volume and all rentals must show the same attachments. */
 async function expectShown(
   volumeId: number,
   by: readonly number[],
@@ -154,9 +154,9 @@ async function expectShown(
 }
 
 test(
-  'two bare-metal rentals share a volume, and its server lets in exactly the machines of who has it',
+  'bare-metal rentals share a volume, and its NFS server admits exactly the machines of attached rentals',
   async () => {
-    // One with a new volume in the same call, one without.
+    // The first order includes a new volume.
     const made = await order({ storageVolume: { isNew: true, label: 'datasets', sizeInGb: 256 } });
     const [{ id: volumeId, vip }] = made.meta.attached_storage;
     const [first, second] = [made.id as number, (await order()).id as number];
@@ -167,14 +167,14 @@ test(
     });
     await expectShown(volumeId, [first], [first, second]);
 
-    // Written by a machine of the one, and not to be seen by the other's.
+    // A machine of the first rental writes; one of the second rental has no access.
     const [one, other] = await Promise.all([addressOf(first), addressOf(second)]);
     const writer = await machineAt(vip, one);
     const file = await openSoon(writer, 'weights');
     await writer.write(file, 0, 'trained');
     expect(await isLetIn(vip, other)).toBe(false);
 
-    // Attached, it reads what was written. A machine that is nobody's does not.
+    // After attaching, the second rental reads the file. A machine without a rental has no access.
     await call('POST', `${volumes}/attach`, { storageVolumeId: volumeId, rentalIds: [second] });
     const reader = await machineAt(vip, other);
     const seen = await openSoon(reader, 'weights');
@@ -182,11 +182,11 @@ test(
     expect(await isLetIn(vip, node.client(0))).toBe(false);
     await expectShown(volumeId, [first, second], [first, second]);
 
-    // It ends at its size, and has more room when it has grown.
+    // Writes fail at the volume's size and succeed after it has grown.
     const { externalId } = await volumeOf(volumeId);
     const taken = path.join(node.pool, 'volumes', externalId, 'mount', 'taken');
     const { stdout } = await run('df', ['--output=avail', '-B1', path.dirname(taken)]);
-    // Most of it is taken at once; the rest is written by the machine, until there is no more.
+    // Allocate most of the space at once; the client writes the rest until the volume is full.
     const block = Buffer.alloc(1_048_576, 7);
     await run('fallocate', ['-l', String(Number(stdout.split('\n')[1]) - 32 * block.length), taken]);
     const fill = async (): Promise<string> => {
@@ -208,19 +208,19 @@ test(
     expect(await fill()).toBe('written');
     await expectShown(volumeId, [first, second], [first, second]);
 
-    // Held by both, it is not deleted, and says by whom.
+    // An attached volume cannot be deleted, and the error lists its rentals.
     const refused = await tenant.call('DELETE', `${volumes}/${volumeId}`);
     expect(refused).toMatchObject({ status: 409, json: { reason: 'VOLUME_ATTACHED' } });
     for (const id of [first, second]) expect(JSON.stringify(refused.json)).toContain(String(id));
 
-    // Detached, the server refuses it, also what it has open; the other goes on.
+    // After detaching, the server refuses the second rental's machine, also on open files; the first continues.
     await call('POST', `${volumes}/detach`, { storageVolumeId: volumeId, rentalIds: [second] });
     await untilRefused(vip, other);
     await expect(reader.read(seen, 0, 100)).rejects.toThrow(/ACCESS|STALE|NOENT|BADSESSION|EXPIRED/u);
     expect(await writer.write(file, 0, 'goes on')).toBe(7);
     await expectShown(volumeId, [first], [first, second]);
 
-    // So does the end of a rental.
+    // Terminating a rental also revokes its access.
     const receipts = await Promise.all(
       [first, second].map((rentalId) => call('POST', `${rentals}/terminate`, { rentalId, reason: 'done' })),
     );
@@ -248,7 +248,7 @@ interface MeterRow {
 
 const cost = (ratePerHour: bigint, ms: number | bigint): bigint => (ratePerHour * BigInt(ms)) / HOUR_MS;
 
-/** Each rental from Running until its end was accepted, the volume by each size for as long as it had it, and nothing else. */
+/** Rentals pay from Running until termination, the volume pays by size and time, and nothing else is charged. */
 async function expectPaid(
   running: readonly ApiResponse['json'][],
   receipts: readonly ApiResponse['json'][],
@@ -279,7 +279,7 @@ async function expectPaid(
     expect(posted).toBe(String(due));
     owed += due;
   }
-  // What is only kept was set aside for it.
+  // Retention is paid from its hold.
   expect(retained).toMatchObject({ name: 'kept-1', state: 'open', posted: '0' });
   const balance = await call('GET', '/v2/customer/balance');
   expect(balance.balanceNanoUsd).toBe(String(BigInt(BALANCE_USD) * 1_000_000_000n - owed));

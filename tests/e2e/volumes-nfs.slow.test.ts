@@ -19,8 +19,8 @@ import {
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /**
- * A tenant's volume over the public face of real processes, on a real storage node: its agent, its servers, and machines that
- * come from addresses of their own. The machines are rows and addresses: nobody made them, and nobody needs to.
+ * A tenant's volume through the public API of real processes on a real storage node. The machines are only rows and addresses,
+ * from which NFS clients connect.
  */
 
 const names = testNames();
@@ -51,7 +51,7 @@ async function startHarness() {
 
 type Database = Awaited<ReturnType<typeof createTestDatabase>>;
 
-/** Two rentals of bare metal that run, of an engine that nobody can ask. */
+/** Inserts two running bare-metal rentals of an engine that cannot be reached. */
 async function insertMachines(
   database: Database,
   { organisation, owner }: Awaited<ReturnType<typeof seedOrganisation>>,
@@ -61,10 +61,10 @@ async function insertMachines(
   const inserted = await insertRentals(database.db, {
     ...fleet,
     orgId: organisation.id,
-    // As it was made by the seed.
+    // A user id, as seedOrganisation creates it.
     userId: owner.userId as UserId,
     kind: 'bare-metal',
-    // The first few are in other states than running.
+    // The first four rentals are not Running.
     live: 4 + addresses.length,
     brief: true,
   });
@@ -94,7 +94,7 @@ async function call(
   where: string,
   body?: unknown,
   key = harness.tenant.owner.key,
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert on any field of a response
 ): Promise<{ status: number; json: any }> {
   const response = await fetch(`${harness.api.url}${where}`, {
     method,
@@ -127,7 +127,7 @@ async function machine(vip: string, index: number): Promise<Nfs41Client> {
   return client;
 }
 
-/** A machine that may get in opens the file, as soon as the server knows of it and lets files be opened. */
+/** Opens the file as soon as the server has applied the export list and its grace period is over. */
 async function openSoon(vip: string, index: number): Promise<{ client: Nfs41Client; file: OpenFile }> {
   return eventually({ what: 'the volume to be open to a machine', timeoutMs: 600_000 }, async () => {
     try {
@@ -141,7 +141,7 @@ async function openSoon(vip: string, index: number): Promise<{ client: Nfs41Clie
   });
 }
 
-/** Asked anew each time: what a machine had open is lost when it is silent for longer than its lease. */
+/** Uses a new client each time, because a client without traffic loses its lease and open files. */
 async function mayEnter(vip: string, index: number): Promise<boolean> {
   const client = await machine(vip, index);
   return client.lookup(exportPath).then(
@@ -157,7 +157,7 @@ async function untilRefused(vip: string, index: number): Promise<void> {
   );
 }
 
-test('a volume is shared by the machines it is attached to and by nobody else, through kills of server and worker', async () => {
+test('only machines of attached rentals can use a volume, also after kills of the NFS server and the worker', async () => {
   const { node, rentals, operator } = harness;
   const [first = 0, second = 0] = rentals;
   const price = {
@@ -172,7 +172,7 @@ test('a volume is shared by the machines it is attached to and by nobody else, t
   const money = `/v2/admin/organisations/${harness.tenant.organisation.id}/grants`;
   const granted = await call('POST', money, grant, operator.owner.key);
   expect(granted, JSON.stringify(granted.json)).toMatchObject({ status: 201 });
-  await eventually({ what: 'the storage node to be known', timeoutMs: 600_000 }, async () => {
+  await eventually({ what: 'the storage node to be connected', timeoutMs: 600_000 }, async () => {
     const nodes = harness.database.db.kysely.selectFrom('storage_nodes').select('status');
     return (await nodes.execute()).some(({ status }) => status === 'connected');
   });
@@ -188,19 +188,19 @@ test('a volume is shared by the machines it is attached to and by nobody else, t
   expect(active).toMatchObject({ attachedRentals: [first, second], sizeGb: 256, label: 'datasets' });
   const vip = String(active['vip']);
 
-  // Written by one machine, read by the other, and nobody else gets in.
+  // One machine writes, the other reads, a third has no access.
   const writer = await openSoon(vip, 0);
   await writer.client.write(writer.file, 0, 'from the first machine');
   const reader = await openSoon(vip, 1);
   expect(String(await reader.client.read(reader.file, 0, 100))).toBe('from the first machine');
   expect(await mayEnter(vip, 2)).toBe(false);
 
-  // A volume that is attached is not deleted, and says who holds it.
+  // An attached volume cannot be deleted, and the error lists its rentals.
   const refused = await call('DELETE', `${volumes}/${id}`);
   expect(refused).toMatchObject({ status: 409, json: { reason: 'VOLUME_ATTACHED' } });
   expect(refused.json.message).toContain(String(first));
 
-  // Detached, it is refused by the server itself; the worker was killed before it could tell the server.
+  // The worker is killed before it can update the server; after its restart the server refuses the detached machine.
   await harness.worker.crash();
   const detached = await call('POST', `${volumes}/detach`, { storageVolumeId: id, rentalIds: [second] });
   expect(detached).toMatchObject({ status: 200, json: { detachedRentalIds: [second] } });
@@ -210,16 +210,16 @@ test('a volume is shared by the machines it is attached to and by nobody else, t
   await untilRefused(vip, 1);
   expect(await mayEnter(vip, 0)).toBe(true);
 
-  // The server is killed: what was written is there, for those who may read it.
+  // After a kill of the server, attached machines still read the data.
   const external = String(active['externalId']);
   const pid = node.serverPid(external);
-  if (pid === null) throw new Error('Nobody serves the volume.');
+  if (pid === null) throw new Error('The volume has no NFS server.');
   process.kill(pid, 'SIGKILL');
   const again = await openSoon(vip, 0);
   expect(String(await again.client.read(again.file, 0, 100))).toBe('from the first machine');
   expect(await mayEnter(vip, 1)).toBe(false);
 
-  // It grows while it is in use, and a snapshot of it is kept.
+  // The volume grows while in use, and a snapshot is created.
   const grown = await call('PATCH', `${volumes}/${id}`, { sizeInGb: 512 });
   expect(grown).toMatchObject({ status: 200, json: { sizeInGb: 256, growingToGb: 512 } });
   const snapshot = await call('POST', `${volumes}/${id}/snapshots`, { label: 'before' });
@@ -235,7 +235,7 @@ test('a volume is shared by the machines it is attached to and by nobody else, t
   const later = await openSoon(vip, 0);
   await later.client.write(later.file, 0, 'FROM');
 
-  // Deleted, nobody gets in, its data is kept, and its books are sound.
+  // After deletion no machine has access, the data is retained, and the audit has no findings about the volume.
   await call('POST', `${volumes}/detach`, { storageVolumeId: id, rentalIds: [first] });
   const deleted = await call('DELETE', `${volumes}/${id}`);
   expect(deleted).toMatchObject({ status: 202, json: { status: 'inactive' } });
