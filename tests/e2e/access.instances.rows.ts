@@ -39,7 +39,6 @@ export const instanceAccessRows: Partial<Record<OperationId, AccessRow>> = {
   },
 };
 
-/** The required fields of an instance order. */
 export function instanceRequestBody(nodeId: string): object {
   return { cluster_name: clusterName, node_name: nodeId, gpu_count: 1 };
 }

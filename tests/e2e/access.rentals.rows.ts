@@ -100,7 +100,6 @@ function writeOffInput(rentalId: number): CallInput {
   return { params: { rentalId: String(rentalId) }, body: { reason: 'never came back', hostIsOff: true } };
 }
 
-/** Creates a rental whose node does not respond. */
 export async function createUnreachableRental(harness: Harness, who: SeededOrganisation): Promise<number> {
   const rentalId = await createAcceptedRental(harness, who);
   const onNode = `= (select node_id from rental_machines as machine join rentals on rentals.id = machine.rental_id
@@ -155,7 +154,6 @@ export const bareMetalRequest = {
   body: { gpuCount: 8, networkType: 'ethernet' },
 } as const satisfies CallInput;
 
-/** Body with which an operator creates a private cloud rental. */
 export function newPrivateCloud(organisationId: string) {
   return {
     organisationId,
@@ -204,7 +202,6 @@ export async function createAcceptedRental(harness: Harness, who: SeededOrganisa
   return json.id as number;
 }
 
-/** Creates an accepted bare-metal rental. */
 export async function createAcceptedBareMetal(harness: Harness, who: SeededOrganisation): Promise<number> {
   await prepareToRent(harness, who, 'bare-metal');
   const { json } = await requireCreated(

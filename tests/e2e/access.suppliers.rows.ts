@@ -90,7 +90,6 @@ function machineRow(input: CallInput): AccessRow {
   };
 }
 
-/** Creates a token with which one machine can join. */
 export async function createJoinToken(
   harness: Harness,
   who: SeededOrganisation,

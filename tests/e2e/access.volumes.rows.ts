@@ -86,7 +86,6 @@ function writeOffInput(storageVolumeId: number): CallInput {
   };
 }
 
-/** Creates a volume on a storage node that does not respond. */
 export async function createUnreachableVolume(harness: Harness, who: SeededOrganisation): Promise<number> {
   const volumeId = await createActiveVolume(harness, who);
   const nodeId = toUuid(testIds.next('stn'));
@@ -112,7 +111,6 @@ async function bareMetalWithVolume(harness: Harness, who: SeededOrganisation): P
   return bareMetalRequestWith(await createActiveVolume(harness, who));
 }
 
-/** Row of an operation on a volume and a rental near it. */
 function attachmentRow(make: (harness: Harness, who: SeededOrganisation) => Promise<CallInput>): AccessRow {
   return {
     own: (harness) => make(harness, harness.acme),

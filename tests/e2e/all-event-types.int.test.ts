@@ -161,7 +161,6 @@ async function hours(): Promise<void> {
   await reconcileToIdle(rentals, rental);
 }
 
-/** Actions of users and operators. */
 async function actions(): Promise<void> {
   const tenant = await rentals.tenant();
   const keys = createApiKeyService({ announce: () => undefined });
@@ -177,7 +176,6 @@ async function actions(): Promise<void> {
   );
 }
 
-/** Transitions of a supplier's machine. */
 async function machines(): Promise<void> {
   const { clusterId } = rentals.engines.market;
   await rentals.rows(

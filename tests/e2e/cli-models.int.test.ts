@@ -105,7 +105,6 @@ function run(args: readonly string[], options: RunOptions = {}) {
   });
 }
 
-/** Runs a command that must succeed. */
 async function succeed(args: readonly string[], options: RunOptions = {}) {
   const result = await run(args, options);
   expect(result, result.stderr).toMatchObject({ code: 0 });

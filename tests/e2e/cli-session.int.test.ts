@@ -77,7 +77,6 @@ function run(args: readonly string[], options: RunOptions = {}) {
   return runCli(args, { fetch: globalThis.fetch, apiUrl: api.url, apiKey, now, ...options });
 }
 
-/** Runs a command that must succeed. */
 async function succeed(args: readonly string[], options: RunOptions = {}) {
   const result = await run(args, options);
   expect(result, result.stderr).toMatchObject({ code: 0 });

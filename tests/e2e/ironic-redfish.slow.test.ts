@@ -141,20 +141,24 @@ async function expectFree({ uuid, machine }: Node): Promise<void> {
 interface BrokenDeploy {
   readonly what: string;
   readonly faults: Partial<MachineFaults>;
-  /** The detail that operators see. */
   readonly detail: RegExp;
   /** Ironic cannot end the deploy either until the node is repaired. */
   readonly keepsNode?: boolean;
 }
 
 const brokenDeploys: readonly BrokenDeploy[] = [
-  { what: 'its BMC refuses us', faults: { bmcStatus: 401 }, detail: /returned code 401/, keepsNode: true },
+  {
+    what: 'its BMC refuses the credentials',
+    faults: { bmcStatus: 401 },
+    detail: /returned code 401/,
+    keepsNode: true,
+  },
   // Ironic retries ten times, three seconds apart, before it fails, so one row with this fault is enough.
   { what: 'its BMC is down', faults: { bmcStatus: 503 }, detail: /returned code 503/ },
   { what: 'its power is stuck', faults: { isPowerStuck: true }, detail: /Failed to set node power state/ },
-  { what: 'its disk takes no image', faults: { failsToWriteImage: true }, detail: /Error writing image/ },
+  { what: 'its disk cannot be written', faults: { failsToWriteImage: true }, detail: /Error writing image/ },
   {
-    what: 'its agent is silent',
+    what: 'its agent does not respond',
     faults: { isAgentSilent: true },
     detail: /Timeout reached while waiting for callback/,
   },
@@ -234,7 +238,6 @@ describe.concurrent('Ironic driver with a real Ironic', () => {
     await deployed(spec);
     node.machine.break({ failsToClean: true });
     await expect(driver.terminate(spec, timeout())).rejects.toMatchObject({ kind: 'unclean' });
-    // The tenant's machine no longer exists.
     expect(await driver.describe(spec, timeout())).toBeNull();
     const { nodes: all } = await driver.readInventory(timeout());
     expect(all.find(({ name }) => name === node.uuid)).toMatchObject({ reachable: false });

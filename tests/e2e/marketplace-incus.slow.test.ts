@@ -48,7 +48,6 @@ interface Machine {
   readonly supplier_id: string;
 }
 
-/** Public: needs no key. */
 async function listMachines(question: object): Promise<Machine[]> {
   const response = await fetch(`${stack.apiUrl}/v1/marketplace`, {
     method: 'POST',
@@ -111,7 +110,6 @@ async function earnedBy({ call }: StackSupplier): Promise<bigint> {
 const EXPENSIVE = 3_333_333_333n;
 const CHEAP = 1_234_567_891n;
 const PAGE = 'hello from the instance';
-/** Serves a page on the opened port with the image's web server. */
 const userData = `#!/bin/sh\nmkdir -p /srv/www\necho '${PAGE}' > /srv/www/index.html\nhttpd -p 8080 -h /srv/www\n`;
 
 async function offerBoth(operator: Call) {

@@ -32,7 +32,6 @@ async function untilRunning(tenant: StackTenant, id: number): Promise<ApiRespons
   });
 }
 
-/** The tenant's SSH endpoint. */
 function sshTargetOf(rental: ApiResponse['json']): Omit<SshTarget, 'privateKey'> {
   const [ssh] = rental.ssh as { host: string; port: number; user: string; hostKeyFingerprint: string }[];
   if (ssh === undefined) throw new Error('The rental has no SSH endpoint.');

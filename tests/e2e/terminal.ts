@@ -5,11 +5,9 @@ import { eventually, startCommand } from '@millrace/testing';
 
 /** A real terminal with a shell, run by tmux, so that tests see the screen after every redraw and press real keys. */
 export interface Terminal {
-  /** Types text without Enter. */
   type(text: string): Promise<void>;
   /** Presses a key by its tmux name: `Enter`, `C-c`. */
   press(key: string): Promise<void>;
-  /** Types a line and presses Enter. */
   enter(line: string): Promise<void>;
   /** The text on the screen, without trailing empty lines. */
   screen(): Promise<string>;

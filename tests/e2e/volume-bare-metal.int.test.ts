@@ -156,7 +156,6 @@ async function expectShown(
 test(
   'bare-metal rentals share a volume, and its NFS server admits exactly the machines of attached rentals',
   async () => {
-    // The first order includes a new volume.
     const made = await order({ storageVolume: { isNew: true, label: 'datasets', sizeInGb: 256 } });
     const [{ id: volumeId, vip }] = made.meta.attached_storage;
     const [first, second] = [made.id as number, (await order()).id as number];

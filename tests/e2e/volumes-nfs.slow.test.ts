@@ -188,7 +188,6 @@ test('only machines of attached rentals can use a volume, also after kills of th
   expect(active).toMatchObject({ attachedRentals: [first, second], sizeGb: 256, label: 'datasets' });
   const vip = String(active['vip']);
 
-  // One machine writes, the other reads, a third has no access.
   const writer = await openSoon(vip, 0);
   await writer.client.write(writer.file, 0, 'from the first machine');
   const reader = await openSoon(vip, 1);
@@ -219,7 +218,6 @@ test('only machines of attached rentals can use a volume, also after kills of th
   expect(String(await again.client.read(again.file, 0, 100))).toBe('from the first machine');
   expect(await mayEnter(vip, 1)).toBe(false);
 
-  // The volume grows while in use, and a snapshot is created.
   const grown = await call('PATCH', `${volumes}/${id}`, { sizeInGb: 512 });
   expect(grown).toMatchObject({ status: 200, json: { sizeInGb: 256, growingToGb: 512 } });
   const snapshot = await call('POST', `${volumes}/${id}/snapshots`, { label: 'before' });

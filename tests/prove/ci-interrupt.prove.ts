@@ -75,7 +75,6 @@ const leftBehind = (before: HostTraces, after: HostTraces): string[] =>
     return after[kind].filter((trace) => !known.has(trace)).map((trace) => `${kind}: ${trace}`);
   });
 
-/** Starts CI in the clone, interrupts it in the step, and waits until CI has ended. */
 async function interrupt(
   clone: string,
   { step, skip }: (typeof stages)[number],

@@ -47,11 +47,9 @@ interface Size {
   readonly targets: readonly FaultTarget[];
   readonly clients: number;
   readonly tenants: number;
-  /** Environment variables of every process. */
   readonly env: Readonly<Record<string, string>>;
   /** Pause between the tokens of a long answer, which has a hundred. */
   readonly pauseMs: number;
-  /** Time before the first fault. */
   readonly warmUpMs: number;
   /** Time after the last request without newly settled usage, after which waiting usage counts as stuck. */
   readonly stuckAfterMs: number;

@@ -126,7 +126,6 @@ function startClient(
   });
 }
 
-/** Reads the output of the current process so far. */
 function readOutput(line: ClientSlot): void {
   for (const [, word = '', number] of line.process.output().matchAll(/^(live|refused|over|done) (\d+)$/gm)) {
     const sequence = Number(number);
@@ -138,7 +137,6 @@ function readOutput(line: ClientSlot): void {
 const finished = (line: ClientSlot): boolean => line.process.output().includes('\nfinished');
 const allFinished = (lines: readonly ClientSlot[]): boolean => lines.every(finished);
 
-/** Kills processes, and connections of all processes, at random moments. */
 async function killAtRandom(
   setting: PlacementSetup,
   lines: readonly ClientSlot[],
@@ -250,7 +248,6 @@ async function restoreNodes(database: TestDatabase): Promise<void> {
   });
 }
 
-/** The invariants must be true at every moment, so they are checked during the whole run. */
 async function watchInvariants(
   setting: PlacementSetup,
   lines: readonly ClientSlot[],

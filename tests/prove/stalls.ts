@@ -39,7 +39,6 @@ export class StallWatch {
   }
 }
 
-/** Stalled time between two moments. */
 export function stalledMs(stalls: readonly Stall[], fromMs: number, toMs: number): number {
   return stalls.reduce(
     (sum, stall) => sum + Math.max(0, Math.min(toMs, stall.toMs) - Math.max(fromMs, stall.fromMs)),

@@ -121,7 +121,6 @@ const inTransaction = <T>(
 ): Promise<T> =>
   harness.db.transaction({ name: 'simulated act', isolation: 'read committed' }, work) as Promise<T>;
 
-/** Counts of outcomes in the latest run. */
 let latest: OutcomeCounts = {};
 export const lastTally = (): OutcomeCounts => ({ ...latest });
 

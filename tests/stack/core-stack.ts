@@ -17,7 +17,6 @@ import { createRowReader, supervise, type ReadRows, type SupervisedProcess } fro
 
 /** The api and workers as processes, with a private Restate that may be killed and shared PostgreSQL, Valkey and NATS. */
 
-/** GPU type of all hosts. */
 export const GPU_TYPE = 'h100';
 const sealing = { id: 'stack', key: Buffer.alloc(32, 5) };
 const SEALING_KEYS = `${sealing.id}:${sealing.key.toString('base64')}`;
@@ -27,7 +26,6 @@ export const stackSealer = createSealer({ keys: [sealing], activeId: sealing.id 
 
 /** State folders of engines that only this stack uses. */
 export interface StackDirs {
-  /** Deleted when the stack is closed. */
   readonly folder: string;
   readonly services: { readonly stateDir: string; readonly portBase: 'auto' };
 }
@@ -68,7 +66,6 @@ export interface CoreStack extends AsyncDisposable {
   /** `restate` or one of `killableNodes`. */
   killEngineNode(name: string): Promise<void>;
   startEngineNode(name: string): Promise<void>;
-  /** Deletes all of Restate's data and restarts it. */
   wipeRestate(): Promise<void>;
   readonly rows: ReadRows;
   /** Logs of api and workers, printed when a test fails. */

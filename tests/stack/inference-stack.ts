@@ -28,7 +28,6 @@ export interface InferenceStackOptions {
   readonly llamas?: readonly LlamaSettings[];
   /** A private PostgreSQL and three NATS nodes, which may be killed. */
   readonly ownEngines?: boolean;
-  /** The image and speech engines; shared. */
   readonly media?: boolean;
   /** Overrides the environment variables of all processes. */
   readonly env?: Readonly<Record<string, string>>;

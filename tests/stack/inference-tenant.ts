@@ -97,7 +97,6 @@ export interface DeploymentOptions {
   readonly maxConcurrency?: number;
 }
 
-/** Returns the deployment's id. */
 export async function addDeployment(operator: Operator, options: DeploymentOptions): Promise<string> {
   const made = (await operator.do('POST', '/v2/admin/deployments', { region: 'eu-west-1', ...options })) as {
     id: string;
@@ -130,11 +129,9 @@ export interface InferenceTenant {
   readonly orgId: OrgId;
   readonly key: string;
   readonly keyId: string;
-  /** Calls the api with the owner's key. */
   readonly call: Call;
   /** The unmodified OpenAI client; its `fetch` retries only 503, for up to a minute. */
   readonly openai: OpenAI;
-  /** Creates another key of the same organisation, live or test. */
   newKey(request: object): Promise<{ readonly id: string; readonly key: string; readonly openai: OpenAI }>;
   balance(): Promise<{ readonly balance: bigint; readonly held: bigint }>;
   /** Waits for the charge of a request, longer than the promised delay. */

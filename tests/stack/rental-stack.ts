@@ -15,7 +15,6 @@ import { openCoreStack, type CoreOptions, type CoreStack, type Hosts, type Stack
 
 export { GPU_TYPE } from './core-stack.ts';
 export const REGION = 'eu-west-1';
-/** Price of one GPU when the hosts are offered on the marketplace. */
 const MARKET_GPU_HOUR_USD = 2;
 
 type Offer = 'virtual-machine' | 'marketplace';

@@ -89,7 +89,6 @@ export async function putOnMarketplace(
 const joinScript = fileURLToPath(new URL('../../deploy/supplier/join.sh', import.meta.url));
 const run = promisify(execFile);
 
-/** Runs the join script on the host, as its owner would. */
 export async function join(stack: MarketplaceStack, host: SupplierHost, token: string): Promise<void> {
   const { port } = new URL(host.url);
   const image = `ubuntu-24.04=local:${host.sshImageAlias}`;

@@ -29,7 +29,6 @@ export interface StackTenant {
 
 const committed = 'read committed' as const;
 
-/** Price of one GPU for an hour. */
 export const GPU_HOUR: NanoUsd = nanoUsd(2_000_000_000n);
 
 export async function insertPrice(

@@ -5,13 +5,11 @@ import type OpenAI from 'openai';
 
 export type Messages = OpenAI.Chat.Completions.ChatCompletionMessageParam[];
 
-/** Token counts that the engine reported for one request. */
 export interface Prompt {
   readonly tokens: number;
   readonly cached: number;
 }
 
-/** Sends one request of the tenant with this number. */
 export type Send = (tenant: number, messages: Messages, nth: number) => Promise<Prompt>;
 
 export interface Workload {
@@ -62,7 +60,6 @@ export function instructionsOf({ tenants, characters, random }: Workload): reado
   });
 }
 
-/** Two concurrent clients send the requests of all tenants in turn. */
 export async function run(workload: Workload, instructions: readonly string[], send: Send): Promise<Outcome> {
   const total = workload.tenants * workload.rounds;
   const prompts: Prompt[] = [];

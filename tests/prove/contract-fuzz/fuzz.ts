@@ -42,7 +42,6 @@ import { mutationsOf } from './mutate.ts';
 import { createPools, type InitialIds, type InitialSuppliers, type Pools } from './id-pools.ts';
 import { valuesOf, type JsonSchema } from './sampler.ts';
 
-/** Outcomes of the calls of one operation. */
 export interface CallCounts {
   calls: number;
   bodies: number;
@@ -72,9 +71,7 @@ const MAX_FAILURES = 20;
 /** Each charge can be reversed once and refunded until it is used up. */
 const CHARGE_COUNT = 40;
 
-/** Each node can be removed once. */
 const NODE_COUNT = 40;
-/** Number of additional calls for an operation whose calls all failed. */
 const EXTRA_CALLS = 100;
 
 /** Operations without a body need fewer calls: one for this many calls of an operation with a body. */
@@ -225,7 +222,6 @@ async function callAsAllowedCaller(
   const person = await createSignedInPerson(harness);
   // Half of the calls name the user's own resources. The others, and those whose resource cannot be created, use the sample.
   const own = random.chance(0.5) ? await ownInput(harness, operation, person) : undefined;
-  // Accepting an invitation needs its secret.
   const body = own?.body ?? input.body;
   const named = own?.params === undefined ? {} : { params: own.params, body };
   const headers = { ...input.headers, ...person.session.bearer() };
@@ -275,7 +271,6 @@ async function insertUnreachable(harness: Harness): Promise<InitialIds['lost']> 
   return { rentals, volumes, nodes: nodeIds };
 }
 
-/** Each machine can be withdrawn once. */
 const MACHINE_COUNT = 10;
 
 /** Two suppliers with machines. The caller's is rejected, so that sampled calls can apply again and approve it. */

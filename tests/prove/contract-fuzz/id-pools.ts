@@ -15,7 +15,6 @@ export interface Pools {
   fill(operationId: string, body: unknown): unknown;
   /** A whole call that cannot be sampled, such as a signed one; null for other operations. */
   signed(operationId: string): { readonly body: unknown; readonly headers: Record<string, string> } | null;
-  /** Remembers ids from a response. */
   note(operationId: string, response: CallResponse): void;
 }
 
@@ -68,7 +67,6 @@ export interface InitialIds {
   readonly charges: readonly string[];
   readonly nodes: readonly string[];
   readonly suppliers: InitialSuppliers;
-  /** Machines for rent. */
   readonly forRent: readonly string[];
   /** Inference requests, the caller's first. */
   readonly requests: readonly string[];
@@ -86,7 +84,6 @@ export interface InitialIds {
     readonly nodes: readonly string[];
     readonly volumes: readonly string[];
   };
-  /** A ready snapshot and its volume. */
   readonly snapshot: { readonly volumeId: string; readonly snapshotId: string };
   /** Invoices of the caller and audit reports, which workers would make. */
   readonly billingDocuments: { readonly invoices: readonly string[]; readonly reports: readonly string[] };
@@ -98,7 +95,6 @@ export interface InitialIds {
 export interface InitialSuppliers {
   /** The caller's supplier, which is approved during the run, and one that may be suspended. */
   readonly ids: { readonly own: string; readonly victim: string };
-  /** Descriptions that hosts send when they join. */
   readonly daemons: readonly Readonly<Record<string, string>>[];
   /** The caller's machines: some stay, some may be withdrawn. */
   readonly machines: { readonly steady: readonly string[]; readonly leaving: readonly string[] };
@@ -356,7 +352,6 @@ export function createPools(harness: Harness, random: Random, given: InitialIds)
       if (operationId === 'terminateMarketplaceInstance' && random.chance(0.8))
         return { ...body, id: someOf(instances) ?? 'no-such-instance' };
       if (operationId === 'quoteRental' && random.chance(0.5)) return { ...body, ...smallQuoteRequest };
-      // Sampling does not find existing models and organisations.
       if (operationId === 'adminCreateModel' && random.chance(0.8))
         return { ...body, fallbacks: models.slice(0, 1), visibleTo: null, aliases: [], modality: 'chat' };
       if (operationId === 'adminUpdateModel' && random.chance(0.8))

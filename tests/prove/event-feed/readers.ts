@@ -10,7 +10,6 @@ export interface ReaderView {
   readonly seen: readonly ReadEvent[];
 }
 
-/** Whether a reader of this organisation has seen all events. */
 type Done = (seen: number) => boolean;
 
 const STREAM_TIMEOUT_MS = 2_000;
@@ -20,7 +19,6 @@ export function openFeed(database: TestDatabase, nats: NatsClient, names: TestNa
   return createFeed({ db: database.db, clock: systemClock, log: testLog('feed'), channels, nats });
 }
 
-/** Reads pages of random size at `after=SEQ`. */
 export async function readByPages(feed: Feed, orgId: OrgId, random: Random, done: Done): Promise<ReaderView> {
   const seen: ReadEvent[] = [];
   while (!done(seen.length)) {

@@ -223,7 +223,6 @@ function checkUnknownRequests(
     : [`${outsiders} requests with unknown ids are recorded, but only ${withoutId} clients got no id`];
 }
 
-/** Each balance must have decreased by exactly the cost of its requests. */
 async function checkBalances(
   tenants: readonly { readonly tenant: InferenceTenant; readonly givenNanoUsd: bigint }[],
   rows: readonly RequestRow[],

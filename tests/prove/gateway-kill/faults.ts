@@ -19,7 +19,6 @@ export type FaultTarget =
   | 'full'
   | 'frozen';
 
-/** Names in the figures. */
 export const faultTitles: Readonly<Record<FaultTarget, string>> = {
   gateway: 'kill -9 of a gateway',
   nats: 'kill -9 of a NATS node',
@@ -40,7 +39,6 @@ export interface InjectedFault {
 }
 
 interface Fault {
-  /** Injects the fault and returns a function that ends it. */
   readonly inject: (stack: InferenceStack, random: Random) => Promise<() => Promise<void>>;
   readonly downMs: number;
   /** Time after the end of the fault in which clients may notice it, on a machine of the promised speed. */

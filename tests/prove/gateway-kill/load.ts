@@ -16,14 +16,12 @@ export interface RequestResult {
   status: number | null;
   /** The response had a Retry-After header. */
   isToComeAgain: boolean;
-  /** At least a part of the response arrived. */
   hasReceivedData: boolean;
   /**
    * `whole`: a complete response. `left`: the client aborted. `refused`: a status other than 200. `errored`: the stream ended
    * with an error event. `broken`: no response, or a partial one.
    */
   outcome: 'whole' | 'left' | 'refused' | 'errored' | 'broken';
-  /** The cost that the response reported. */
   costNanoUsd: number | null;
   why: string | null;
 }
@@ -47,7 +45,6 @@ export interface LoadOptions {
 
 export interface Load {
   readonly results: readonly RequestResult[];
-  /** Ends each client after its current request. */
   stop(): Promise<void>;
 }
 
@@ -58,7 +55,6 @@ export function startLoad(options: LoadOptions): Load {
   let isOver = false;
   const runClient = async (nth: number): Promise<void> => {
     const random = options.random.fork(nth);
-    // The first clients request long answers.
     const isLong = nth < 2;
     while (!isOver) {
       const question = isLong ? options.long : random.pick(options.short);

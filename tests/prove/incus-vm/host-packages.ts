@@ -18,7 +18,6 @@ const loader = 'systemd-boot-efi';
 
 export const packages: Packages = { programs, alone: [loader] };
 
-/** Files that must exist on the machine, and their sources. */
 const needed: Readonly<Record<string, string>> = {
   '/usr/bin/apt-get': 'Debian 12',
   '/usr/libexec/incus/incusd': '`npm run services -- up incus --install`',
@@ -28,7 +27,6 @@ const needed: Readonly<Record<string, string>> = {
   '/usr/bin/python3': 'the package python3',
 };
 
-/** Throws if this machine cannot run the proof, before anything is downloaded. */
 export function requireIncusHost(): void {
   requireFiles(needed);
   if (!existsSync('/dev/vsock')) {

@@ -27,7 +27,6 @@ export interface EmulatedHost {
   readonly address: string;
   readonly network: string;
   readonly storagePool: string;
-  /** Engine and version as Incus reports them. */
   readonly engine: string;
   enter(file: string, ...args: readonly string[]): Promise<string>;
   /** Hides the program that creates cloud-init disks while `work` runs. */

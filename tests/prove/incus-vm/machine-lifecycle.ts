@@ -313,7 +313,6 @@ export class VmLifecycle extends Stages {
     this.expect(disks.trim() === '', `the machine's disk still exists: ${disks}`);
   }
 
-  /** Retries until the machine accepts the login. */
   #login(): Promise<SshSession> {
     const options = { what: 'a login over SSH', timeoutMs: bootMs, intervalMs: 1_000 };
     return eventually(options, () => this.#tryLogin(this.#key));
@@ -348,7 +347,6 @@ export class VmLifecycle extends Stages {
     );
   }
 
-  /** Returns the error as text. */
   async #refuses(kind: DriverErrorKind, what: string, work: () => Promise<unknown>): Promise<string> {
     const error = await work().then(
       () => null,

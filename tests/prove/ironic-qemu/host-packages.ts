@@ -1,7 +1,6 @@
 import { UnsupportedHostError } from '@millrace/runners';
 import { requireFiles, type Packages, type Tool } from '../build-cache.ts';
 
-/** The emulator, and programs that create ramdisks and disks. */
 export const packages: Packages = {
   programs: [
     'qemu-system-x86',
@@ -17,7 +16,6 @@ export const packages: Packages = {
   ],
 };
 
-/** Throws if this machine cannot run the proof, before anything is downloaded. */
 export function requireIronicHost(): void {
   requireFiles({
     '/usr/bin/apt-get': 'Debian 12',
@@ -33,7 +31,6 @@ export function requireIronicHost(): void {
 const suite = 'trixie';
 const mirror = 'http://deb.debian.org/debian';
 
-/** Unpacks Debian packages into a folder. */
 export async function buildDebianTree(
   tool: Tool,
   folder: string,
@@ -66,7 +63,6 @@ export async function buildDebianTree(
   );
 }
 
-/** Packs the folder, except `without`, as an initramfs. */
 export async function packRamdisk(
   tool: Tool,
   folder: string,

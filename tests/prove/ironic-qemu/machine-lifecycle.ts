@@ -37,7 +37,6 @@ interface LifecycleDeps {
 export class BareMetalLifecycle extends Stages {
   readonly #deps: LifecycleDeps;
   readonly #key = newKeyPair();
-  /** A text that the tenant writes to the disk. */
   readonly #secret = `of-the-tenant-${randomBytes(16).toString('hex')}`;
 
   constructor(deps: LifecycleDeps) {

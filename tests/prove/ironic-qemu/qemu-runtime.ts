@@ -34,9 +34,7 @@ export interface QemuRuntime {
 export interface DiskContent {
   /** Whether the disk starts with a partition table that a BIOS can boot. */
   readonly hasTable: boolean;
-  /** Offset of the first byte that is not zero. */
   readonly firstByteAt: number | null;
-  /** The searched words that the disk contains. */
   readonly found: readonly string[];
 }
 

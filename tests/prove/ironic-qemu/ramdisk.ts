@@ -11,7 +11,6 @@ import path from 'node:path';
 import { cachedBuild, type Tool } from '../build-cache.ts';
 import { buildDebianTree, packRamdisk } from './host-packages.ts';
 
-/** Python dependencies of the agent, and the programs that it calls. */
 const include = [
   'linux-image-cloud-amd64',
   ...['kmod', 'udev', 'busybox-static', 'iproute2', 'procps', 'psmisc', 'util-linux-extra'],

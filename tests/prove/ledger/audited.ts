@@ -10,7 +10,6 @@ export interface SeedRun {
   readonly failure: SimResult['failure'];
   readonly happened: SimResult['happened'];
   readonly tally: Readonly<Record<string, number>>;
-  /** Number of rows that the auditor checked, and its findings. */
   readonly audit: { readonly checked: number; readonly complaints: readonly string[] };
 }
 

@@ -9,7 +9,6 @@ import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
  */
 
 export interface PostingBatch {
-  /** Applied in one transaction. */
   readonly first: readonly LedgerCommand[];
   /** Applied in the next transaction, with the hold ids of the first. */
   readonly afterwards: (holdIds: readonly HoldId[]) => readonly LedgerCommand[];

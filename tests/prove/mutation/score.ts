@@ -45,7 +45,6 @@ export const triedCount = (score: FileScore): number => detectedCount(score) + s
 export const shareOf = (score: FileScore): number =>
   triedCount(score) === 0 ? 0 : detectedCount(score) / triedCount(score);
 
-/** Null if the score is high enough. */
 export function scoreProblem(score: FileScore, form: 'whole' | 'sample'): string | null {
   if (triedCount(score) === 0) return `${score.file}: nothing to mutate; remove the file from the list`;
   const share = shareOf(score);

@@ -28,7 +28,6 @@ interface ClientConfig {
   readonly clients: number;
   readonly orgIds: readonly OrgId[];
   readonly nodeNames: Readonly<Record<string, string>>;
-  /** Processed in this order. */
   readonly sequences: readonly number[];
 }
 
@@ -146,7 +145,6 @@ async function stateOf({ plan, orgId }: LiveSequence): Promise<{ id: AllocationI
   return row === undefined ? null : { id: fromUuid('alc', row.id), state: row.state };
 }
 
-/** Runs until the machines exist, the placement is refused, or the sequence turns out to be over. */
 async function startSequence(live: LiveSequence): Promise<'live' | 'refused' | 'over'> {
   const before = await stateOf(live);
   if (before?.state === 'released') return 'over';

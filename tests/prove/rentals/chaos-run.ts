@@ -109,7 +109,6 @@ interface ChaosResult {
   readonly scenarios: readonly RentalScenario[];
   readonly kills: Kills;
   readonly waitedInLine: number;
-  /** Time until quiescence, or null if it was not reached. */
   readonly restMs: number | null;
   /** State of the hosts if quiescence was not reached, else null. */
   readonly unsettled: string | null;

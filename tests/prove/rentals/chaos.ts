@@ -2,7 +2,6 @@ import type { Random } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import type { CoreStack } from '../../stack/core-stack.ts';
 
-/** Number of kills per target. */
 export interface Kills {
   readonly total: number;
   readonly api: number;
@@ -16,7 +15,6 @@ export interface ChaosOptions {
   readonly rentals: number;
   readonly kills: number;
   readonly wipes: number;
-  /** Number of started rentals. */
   readonly progress: () => number;
   readonly signal: AbortSignal;
   readonly note: (text: string) => void;

@@ -87,7 +87,6 @@ const poolFields: readonly (keyof PoolNode)[] = [
   'provision_updated_at',
 ];
 
-/** The nodes as Ironic reports them, and the real state of the emulated machines. */
 export async function describeIronicPool({
   ironic,
   farm,

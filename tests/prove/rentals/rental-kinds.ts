@@ -10,23 +10,19 @@ export interface RentalKind {
   readonly name: 'rental' | 'instance';
   /** Number of rentals that are never ended, limited so that the hosts do not fill up. */
   readonly staying: number;
-  /** Starts the product with hosts of this kind and their repair. */
   open(): Promise<ProofEnvironment>;
   rent(tenant: StackTenant, request: RentRequest, idempotencyKey: string): Promise<RentOutcome>;
   /** Null if the rental is no longer listed. */
   read(tenant: StackTenant, id: string): Promise<RentalState | null>;
   end(tenant: StackTenant, id: string, idempotencyKey?: string): Promise<void>;
-  /** Ids of all rentals that have not ended. */
   list(tenant: StackTenant): Promise<readonly string[]>;
 }
 
 export interface ProofEnvironment {
   readonly stack: CoreStack;
-  /** Name of the engine process that is killed. */
   readonly engineName: string;
   /** Resumes hosts that only an operator may resume, and returns their number. */
   repairHosts(): Promise<number>;
-  /** Describes all hosts when a proof fails. */
   explain(): Promise<string>;
 }
 
@@ -123,7 +119,6 @@ export const virtualMachines: RentalKind = rentalsAt('/v2/on-demand/virtual-mach
   bodyOf: (units) => ({ gpuCount: units, region: REGION }),
 });
 
-/** Whole nodes: one, or two on one fabric. */
 export const bareMetal: RentalKind = rentalsAt('/v2/on-demand/bare-metal-rentals', {
   staying: 2,
   open: async () => {

@@ -9,7 +9,6 @@ export interface RentalScenario {
   readonly nth: number;
   readonly kind: RentalKind;
   id: string | null;
-  /** Number of refusals for lack of capacity. */
   refusals: number;
   outcome: 'unknown' | 'left running' | 'ended';
 }
@@ -24,7 +23,6 @@ const QUEUE_AFTER_MS = 20_000;
  */
 export class CapacityQueue {
   readonly #standing = new Set<RentalScenario>();
-  /** Number of scenarios that ever queued. */
   total = 0;
 
   join(scenario: RentalScenario): void {
@@ -94,7 +92,6 @@ async function rentWhenCapacity(
   }
 }
 
-/** Returns null if there is no capacity. */
 async function rentNow(scenario: RentalScenario, request: RentRequest): Promise<string | null> {
   const made = await scenario.kind.rent(
     scenario.tenant,

@@ -9,7 +9,6 @@ import { Client } from 'pg';
 /** A private PostgreSQL that archives its WAL, with a base backup and a restore to a named point. */
 export interface BackedUpPostgres {
   readonly url: string;
-  /** Makes the base backup and then the point to restore to. */
   backUp(): Promise<void>;
   /** Stops the server, replaces its data by the base backup and recovers up to the point. */
   restore(): Promise<void>;

@@ -21,7 +21,6 @@ export async function restoreState(
   return row;
 }
 
-/** Number of restore marks that the worker has made. */
 export async function markCount(stack: DrillStack): Promise<number> {
   const [row] = await stack.rows<{ mark: number }>('select mark::int as mark from restore_state');
   if (row === undefined) throw new Error('The restore state has no row.');
@@ -52,7 +51,6 @@ async function readValkeyLeases(stack: DrillStack): Promise<readonly ValkeyLease
   return found;
 }
 
-/** The amount that gateways could reserve now, for all organisations. */
 export async function spendableCredit(stack: DrillStack): Promise<bigint> {
   return (await readValkeyLeases(stack)).reduce(
     (sum, { isClosed, left }) => sum + (isClosed ? 0n : left),

@@ -41,7 +41,6 @@ export interface DrillStack {
   readonly rows: ReadRows;
   /** The machines that the engine has, regardless of the product's database. */
   machines(): Promise<readonly string[]>;
-  /** Environment variables of every process. */
   readonly env: Readonly<Record<string, string>>;
   output(): string;
   close(): Promise<void>;

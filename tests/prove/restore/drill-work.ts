@@ -17,11 +17,9 @@ import type { DrillStack } from './drill-stack.ts';
 /** Work of tenants over the public API. */
 
 export interface DrillTenant {
-  /** Sends one chat request and returns the status. */
   chat(): Promise<number>;
   /** Starts a top-up of this many cents and returns the payment's id. */
   topUp(cents: number): Promise<string>;
-  /** Orders a machine and returns the rental's id. */
   order(): Promise<number>;
   rental(id: number): Promise<string>;
 }
@@ -96,7 +94,6 @@ const required = (tenant: DrillTenant | undefined): DrillTenant => {
   return tenant;
 };
 
-/** Sends requests until this many have succeeded. */
 export async function sendChatRequests(
   _stack: DrillStack,
   tenant: DrillTenant,

@@ -18,7 +18,6 @@ export interface Load {
 export interface LoadOptions {
   readonly testKey: string;
   readonly liveKey: string;
-  /** URL of the tenant's webhook receiver. */
   readonly hook: string;
   readonly first: Version;
 }

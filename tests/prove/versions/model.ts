@@ -10,7 +10,6 @@ import {
 
 export const MODEL = 'millrace-tiny';
 
-/** Offers a chat model with one deployment for each engine. */
 export async function deployModel(
   apiUrl: string,
   key: string,

@@ -19,7 +19,6 @@ export interface Version {
   start(): Promise<void>;
   /** Graceful stop. Returns the exit codes. */
   stop(): Promise<readonly (number | null)[]>;
-  /** Log lines at the levels error and fatal. */
   errors(): readonly string[];
 }
 
@@ -33,7 +32,6 @@ export interface ProgramPlace {
   readonly database: TestDatabase;
   readonly valkey: TestValkey;
   readonly endpoints: Endpoints;
-  /** File of certificates that workers trust. */
   readonly trusted: string;
   readonly receiver: string;
   readonly roots: { readonly older: string; readonly newer: string };

@@ -12,7 +12,6 @@ export interface TestWebhook {
   readonly id: WebhookId;
   readonly orgId: OrgId;
   readonly secret: string;
-  /** Path at which the receiver identifies this webhook. */
   readonly path: string;
 }
 

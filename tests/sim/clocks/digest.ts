@@ -44,7 +44,6 @@ function figureOf({ column_name: name, data_type: type }: Column): string[] {
   return [];
 }
 
-/** The figures that differ, as text. */
 export function differences(
   right: ReadonlyMap<string, string>,
   found: ReadonlyMap<string, string>,

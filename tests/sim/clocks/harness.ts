@@ -39,7 +39,6 @@ export interface ClockHarness {
   liveRentals(): Promise<readonly Pick<Rental, 'orgId' | 'id'>[]>;
   /** A database whose transactions use the wall clock of the process: the defect that this simulation must find. */
   atProcessTime(db: Db): Db;
-  /** Advances the clocks of both databases. */
   advance(ms: number): Promise<void>;
   drop(): Promise<void>;
 }
@@ -179,7 +178,6 @@ async function insertPayment(rentals: RentalHarness, orgId: OrgId): Promise<void
   );
 }
 
-/** One expiring row of each kind for each due time. */
 async function insertExpiringRows(rentals: RentalHarness): Promise<void> {
   const { orgId, userId } = await rentals.tenant();
   const startMs = rentals.clock.nowMs();

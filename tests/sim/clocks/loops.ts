@@ -6,14 +6,12 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 /** The gateway and the storage agent are left out: they have no database and no sweeps. */
 const folders = ['apps/worker/src', 'apps/api/src', 'packages/core/src'];
 
-/** The patterns by which code names a loop. */
 const named = [
   /\b(?:loop|sweep)\(\s*'([^']+)'/g,
   /\bname: '([^']+)'[^}]*\bidleMs\b/g,
   /\b(?:startLoop|defineLoop)\(\s*\{[^}]*\bname: '([^']+)'/g,
 ];
 
-/** Reads the names of all loops of api and worker from their code. */
 export function loopsOfCode(): readonly string[] {
   const names = new Set<string>();
   for (const folder of folders) {

@@ -59,7 +59,6 @@ const volumesOf = (harness: ClockHarness, db: Db) => ({
   ...(db === harness.rentals.db ? {} : { db: harness.atProcessTime(harness.volumes.db) }),
 });
 
-/** By loop name. */
 export const sweeps: Readonly<Record<string, Sweep>> = {
   'close due api keys': (_, db) => sweepDueKeys(db, { keys, limit: LIMIT, log }),
   'ask about undecided payments': (_, db) =>

@@ -94,7 +94,6 @@ export function inSpendingOrder(accounts: readonly Account[]): Account[] {
   });
 }
 
-/** End of the period that contains `nowMs`. */
 export function endOfPeriod(period: BudgetPeriod, nowMs: number): number | null {
   const date = new Date(nowMs);
   switch (period) {

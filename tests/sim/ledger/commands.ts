@@ -117,7 +117,6 @@ const commandMakers = {
       description: 'Payout',
     };
   },
-  /** Requests a payout, which holds the amount. */
   ask(known: KnownState, random: Random, tenant: Tenant): LedgerCommand {
     return {
       ...base(known, random, tenant, 'payout'),
@@ -127,7 +126,6 @@ const commandMakers = {
       demand: 'new',
     };
   },
-  /** Pays out or rejects a requested payout. */
   settle(known: KnownState, random: Random): LedgerCommand | null {
     const requested = known.holds.filter(({ ofEarnings }) => ofEarnings).slice(-20);
     if (requested.length === 0) return null;

@@ -38,7 +38,6 @@ export interface LedgerHarness {
   readonly tenants: readonly Tenant[];
   readonly holds: Hold[];
   readonly transfers: Transfer[];
-  /** Commands that were sent and may be repeated. */
   readonly sent: LedgerCommand[];
   readonly tally: OutcomeCounts;
   queue: LedgerCommand[];
@@ -212,7 +211,6 @@ async function isCommitted(harness: LedgerHarness, xid: string): Promise<boolean
   }
 }
 
-/** Applies one batch and compares every result with the oracle's. */
 export async function applyOnce(harness: LedgerHarness, commands: readonly LedgerCommand[]): Promise<void> {
   await compareWithOracle(harness, await attempt(harness, commands));
 }

@@ -361,7 +361,6 @@ export const restartEmpty: LeaseAction = async (harness, leases) => {
   await markTampered(harness, leases, 'Valkeys restarted empty');
 };
 
-/** Saves the snapshot that rollBack restores. */
 export const snapshot: LeaseAction = async (_harness, leases) => {
   // SAVE fails while Valkey still writes a snapshot for a replica.
   await eventually({ what: 'a snapshot', intervalMs: 5 }, async () => {

@@ -106,7 +106,6 @@ export interface LeaseHarness {
   /** Generation in which Valkey's data was changed: its leases do not count until the next generation. */
   tamperedIn: bigint | null;
   replicaHas: boolean;
-  /** Ledger requests in progress. */
   readonly pending: Set<Promise<unknown>>;
   made: number;
 }
@@ -206,7 +205,6 @@ export async function closeLeaseHarness(leases: LeaseHarness): Promise<void> {
   await leases.replica[Symbol.asyncDispose]();
 }
 
-/** Resolves when no ledger request is in progress. */
 export async function waitForPending(leases: LeaseHarness): Promise<void> {
   while (leases.pending.size > 0) await Promise.all(leases.pending);
 }

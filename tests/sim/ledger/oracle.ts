@@ -286,7 +286,6 @@ export class Oracle {
     return this.#done(tenant, this.#enter(tenant, command, command.kind, legs, command.amount));
   }
 
-  /** Draws up to `amount` in spending order. */
   #draw(accounts: readonly Account[], amount: bigint): AmountsByAccount {
     const amounts: AmountsByAccount = new Map();
     let missing = amount;
@@ -648,7 +647,6 @@ export class Oracle {
     return this.#done(tenant, this.#enter(tenant, command, 'expiry', legs, -amount));
   }
 
-  /** Names of promotional accounts by the ids in commands. */
   readonly promoNames = new Map<string, string>();
 
   /** Transfers of the expiry sweep, which returns no ids. */
