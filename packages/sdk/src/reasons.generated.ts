@@ -2,7 +2,7 @@
 
 import type { Reason } from './operation-types.ts';
 
-/** The status that each reason has by nature. */
+/** The default status of each reason. */
 export const reasonStatuses: Readonly<Record<Reason, number>> = {
   VALIDATION_FAILED: 400,
   MALFORMED_HTTP: 400,

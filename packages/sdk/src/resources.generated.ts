@@ -150,7 +150,7 @@ export interface EventsResource {
    * Returns a page. With `Accept: text/event-stream` the response stays open and sends every later event: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues without gaps or repeats. `after=latest` skips past events: the page is empty and has the current position in `nextAfter`; the stream sends that position first, as an `id` without data, so that no event is skipped if it breaks before the first one.
    */
   list(input?: Input<'listEvents'>, options?: RequestOptions): PagePromise<Item<'listEvents'>, Output<'listEvents'>>;
-  /** Read the event feed, oldest first, and go on with what happens next. */
+  /** Read the event feed, oldest first, and follow new events. */
   stream(input?: Input<'listEvents'>, options?: RequestOptions): StreamPromise<StreamItem<'listEvents'>>;
 }
 
@@ -279,7 +279,7 @@ export interface RentalsResource extends RentalWaiters {
   getCost(input: Input<'getRentalCost'>, options?: RequestOptions): ApiPromise<Output<'getRentalCost'>>;
   /** Request a reservation for a large instance. */
   requestReservation(input: Input<'requestReservation'>, options?: RequestOptions): ApiPromise<Output<'requestReservation'>>;
-  /** List the events of a rental, oldest first, and go on with what happens next. */
+  /** List the events of a rental, oldest first, and follow new events. */
   streamEvents(input: Input<'listRentalEvents'>, options?: RequestOptions): StreamPromise<StreamItem<'listRentalEvents'>>;
 }
 
@@ -914,7 +914,7 @@ export interface AdminResource {
   readonly payouts: AdminPayoutsResource;
 }
 
-/** The nouns of a client. */
+/** The resources of a client. */
 export interface Resources {
   readonly me: MeResource;
   readonly organisations: OrganisationsResource;

@@ -9,7 +9,7 @@ import { scaledLimitMs } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stageCli } from './cli-package.ts';
 
-/** The command line as somebody gets it: packed, installed in an empty folder, run on every Node it is for. */
+/** Tests the CLI as users get it: packed, installed in an empty folder, and run on every supported Node. */
 
 const root = path.join(import.meta.dirname, '../../..');
 const nodes = ['node22', 'node24'].map((name) => path.join(root, 'node_modules', name, 'bin'));
@@ -23,7 +23,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a program to its end, whatever that is. */
+/** Runs a program and returns its outcome without throwing. */
 function run(
   program: string,
   args: readonly string[],
@@ -42,7 +42,7 @@ function run(
   });
 }
 
-/** The command that npm installed, on that Node and no other. */
+/** Runs the installed command on this Node only. */
 function millrace(node: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
   const PATH = `${node}:/usr/bin:/bin`;
   return run(path.join(home, 'node_modules/.bin/millrace'), args, home, { PATH, ...env });
@@ -66,7 +66,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const golden = (name: string): string => readFileSync(path.join(root, 'apps/cli/golden', name), 'utf8');
 
-test('it shows its help on Node 22 and 24', async () => {
+test('CLI package: prints its help on Node 22 and 24', async () => {
   const version = JSON.parse(readFileSync(path.join(root, 'apps/cli/package.json'), 'utf8')) as {
     version: string;
   };
@@ -74,14 +74,14 @@ test('it shows its help on Node 22 and 24', async () => {
     const help = await millrace(node, ['--help']);
     expect(help.stderr, node).toBe('');
     expect(`$ millrace --help\n${help.stdout}`, node).toBe(golden('millrace.txt'));
-    // One command of each kind: made by hand, and from the contract.
+    // One hand-written command and one generated from the contract.
     expect(golden('rental.txt')).toContain((await millrace(node, ['rental', 'create', '--help'])).stdout);
     expect(golden('admin.txt')).toContain((await millrace(node, ['admin', 'price', 'end', '--help'])).stdout);
     expect((await millrace(node, ['--version'])).stdout).toBe(`millrace ${version.version}\n`);
   }
 });
 
-test('it calls an API by commands made by hand and by those from the contract', async () => {
+test('CLI package: calls an API with hand-written and generated commands', async () => {
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ items: [{ name: request.headers.authorization }], nextCursor: null }));
@@ -103,13 +103,13 @@ test('it calls an API by commands made by hand and by those from the contract', 
   server.close();
 });
 
-test('it ends with the code that tells what happened', async () => {
+test('CLI package: exits with the documented codes', async () => {
   const each = nodes.map(async (node) => {
     expect(await millrace(node, ['rental', 'lst'])).toMatchObject({ code: 3, stdout: '' });
     expect(await millrace(node, ['whoami'])).toMatchObject({ code: 4, stdout: '' });
     const unreachable = await millrace(node, ['whoami'], {
       MILLRACE_API_KEY: 'mr_test_x',
-      // Nothing listens on the port that is reserved for nothing.
+      // Port 1 is reserved, so no program listens on it.
       MILLRACE_API_URL: 'http://127.0.0.1:1',
     });
     expect(unreachable).toMatchObject({ code: 1, stdout: '' });
@@ -119,13 +119,13 @@ test('it ends with the code that tells what happened', async () => {
   await Promise.all(each);
 });
 
-/** Whoever opens a connection or looks a name up ends the process with this code. */
+/** Ends the process with this code if it opens a connection or resolves a name. */
 const noNetwork = `--import=data:text/javascript,${encodeURIComponent(
   `import net from 'node:net'; import dns from 'node:dns';
    net.Socket.prototype.connect = () => process.exit(99); dns.lookup = () => process.exit(98);`,
 )}`;
 
-test('help, versions and completions make no network call', async () => {
+test('CLI package: help, versions and completions make no network call', async () => {
   const [node = ''] = nodes;
   for (const args of [
     ['--help'],
@@ -139,7 +139,7 @@ test('help, versions and completions make no network call', async () => {
   }
 });
 
-/** The processor time of a command, which other work on the machine hardly changes: the shortest of three runs. */
+/** Processor time of a command, the shortest of three runs, because other work on the machine hardly changes it. */
 async function processorMs(node: string, args: readonly string[]): Promise<number> {
   const runs: number[] = [];
   for (let nth = 0; nth < 3; nth += 1) runs.push(await processorMsOnce(node, args));
@@ -154,7 +154,7 @@ async function processorMsOnce(node: string, args: readonly string[]): Promise<n
   return (user + system) * 1000;
 }
 
-test('help is there within 200 ms', async () => {
+test('CLI package: prints help within 200 ms of processor time', async () => {
   for (const node of nodes) {
     for (const args of [['--help'], ['rental', 'create', '--help'], ['admin', 'node', 'drain', '--help']]) {
       expect(await processorMs(node, args), `${args.join(' ')} on ${node}`).toBeLessThan(scaledLimitMs(200));
@@ -162,7 +162,7 @@ test('help is there within 200 ms', async () => {
   }
 });
 
-test('bash completes it', async () => {
+test('CLI package: completes in bash', async () => {
   const [node = ''] = nodes;
   const script = `
     export PATH="${path.join(home, 'node_modules/.bin')}:${node}:$PATH"
@@ -174,12 +174,12 @@ test('bash completes it', async () => {
   expect(stdout).toBe('terminate\n--mode --model\n');
 });
 
-test('it brings nothing with it and is as small as its README says', () => {
+test('CLI package: has no dependencies and the size that its README states', () => {
   const lock = JSON.parse(readFileSync(path.join(home, 'package-lock.json'), 'utf8')) as { packages: object };
   expect(Object.keys(lock.packages)).toEqual(['', 'node_modules/millrace']);
   const readme = readFileSync(path.join(root, 'apps/cli/README.md'), 'utf8');
   const statedBytes = Number(/at most (\d+) kB packed/.exec(readme)?.[1]) * 1000;
   expect(packedBytes).toBeLessThanOrEqual(statedBytes);
-  // A bound that is far off tells nobody anything.
+  // A limit far above the real size would not detect growth.
   expect(packedBytes).toBeGreaterThan(statedBytes * 0.6);
 });

@@ -12,7 +12,7 @@ const cliPackage: StagedPackage = {
   keywords: ['millrace', 'gpu', 'cloud', 'inference', 'cli'],
 };
 
-/** Stages the command line. Inside the repository its name has our scope; people install it as what they type. */
+/** Stages the CLI. In the repository its name has our scope; users install it as `millrace`. */
 export async function stageCli(into: string): Promise<void> {
   await stagePackage(cliPackage, into);
   const file = path.join(into, 'package.json');

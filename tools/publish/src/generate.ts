@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { printOperations, printReasons, printResources } from './print-sdk.ts';
 import type { Uncallable } from './print-sdk.ts';
 
-/** The generated files of the SDK, and whether they are what they should be. */
+/** Writes the generated files of the SDK and checks whether they are current. */
 
 const sources = new URL('../../../packages/sdk/src/', import.meta.url);
 

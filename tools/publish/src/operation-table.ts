@@ -3,9 +3,8 @@ import type { Contract, Operation } from '@millrace/contract';
 import type { ListShape, OperationEntry } from '@millrace/sdk';
 import type { z } from 'zod';
 
-/** What the SDK must know of each operation, read from the contract. */
+/** Derives the SDK's table of operations from the contract. */
 
-/** The operations that the SDK calls, by id. */
 export function callableOperations(
   contract: Contract,
   uncallable: Readonly<Record<string, string>>,
@@ -32,7 +31,7 @@ export function entryOf(operation: Operation): OperationEntry {
   };
 }
 
-/** Where a path and a stable one answer the same, clients use the stable one. */
+/** If an operation has an alpha path and a stable alias, clients use the stable one. */
 function stablePathOf({ path, aliases = [] }: Operation): `/${string}` {
   if (!path.includes('/alpha/')) return path;
   return aliases.find((alias) => !alias.includes('/alpha/')) ?? path;
@@ -55,7 +54,7 @@ function responseKindOf({ response }: Operation): NonNullable<OperationEntry['re
   }
 }
 
-/** Which operations are lists, and of which of the shapes that lists have. */
+/** Whether an operation is a list, and how it paginates. */
 export function listShapeOf(operation: Operation): ListShape | null {
   const kind = kindOf(operation.response.schema);
   const linked = Object.hasOwn(operation.response.headers ?? {}, 'Link');
@@ -76,20 +75,20 @@ function kindOf(schema: z.ZodType): string {
   return schema.def.type;
 }
 
-/** The fields of an input that must be given, from whichever part of the request they are. */
+/** Required fields of path, query and body. */
 export function requiredFieldsOf(operation: Operation): readonly string[] {
   const schemas = [operation.params, operation.query, operation.body];
   return schemas.flatMap((part) => (part === undefined ? [] : requiredOf(part)));
 }
 
 function requiredOf(schema: z.ZodType): readonly string[] {
-  // Of a choice something must be given, whatever it is.
+  // A union always needs some value.
   if (kindOf(schema) !== 'object') return ['(a choice)'];
   const { shape } = schema as z.ZodObject;
   return Object.keys(shape).filter((name) => (shape[name] as z.ZodType)._zod.optin === undefined);
 }
 
-/** The fields of each part of a request; two parts with the same field could not be told apart in one input. */
+/** All fields of path, query and body. Equal names in two of them would be ambiguous in one input. */
 export function inputFieldsOf(operation: Operation): readonly string[] {
   const schemas = [operation.params, operation.query, operation.body];
   return schemas.flatMap((part) => (part === undefined ? [] : fieldsOf(part)));
@@ -102,11 +101,11 @@ function fieldsOf(schema: z.ZodType): readonly string[] {
     case 'union':
       return [...new Set((schema as z.ZodUnion<readonly z.ZodType[]>).def.options.flatMap(fieldsOf))];
     default:
-      throw new Error(`an input that is neither an object nor a choice of them: ${kindOf(schema)}`);
+      throw new Error(`an input must be an object or a union of objects, not ${kindOf(schema)}`);
   }
 }
 
-/** Every reason and the status that it has by nature, whatever a single operation may answer it with. */
+/** The default status of each reason; a single operation may use another. */
 export function reasonStatusesOf(): Readonly<Record<string, number>> {
   return Object.fromEntries(Object.entries(errorRegistry).map(([reason, { status }]) => [reason, status]));
 }

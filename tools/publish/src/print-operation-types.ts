@@ -3,7 +3,7 @@ import type { Contract, Operation } from '@millrace/contract';
 import { createTypePrinter } from './print-types.ts';
 import type { TypePrinter } from './print-types.ts';
 
-/** Prints what `operation-types.ts` of the SDK says by inference, for the published package. */
+/** Prints the types that `operation-types.ts` of the SDK infers, for the published package. */
 export function printOperationTypes(contract: Contract): string {
   const printer = createTypePrinter([
     ...['OperationTypes', 'OperationId', 'Reason', 'EventType', 'MillraceEvent', 'Record', 'Uint8Array'],
@@ -13,20 +13,20 @@ export function printOperationTypes(contract: Contract): string {
   const declarations = printer.declarationsFor([...entries, event].join('\n'));
   return `${declarations.join('\n')}
 
-/** Everything that can be told to an organisation, told apart by \`type\`. */
+/** Every event of an organisation, discriminated by \`type\`. */
 export type MillraceEvent = ${event};
 export type EventType = ${quoted(eventTypeNames)};
-/** Why a request was refused. */
+/** Reason of a failed request. */
 export type Reason = ${quoted(Object.keys(errorRegistry))};
 
-/** For each operation what it takes, what it answers, and what one event of its stream is. */
+/** Input, output and stream event of each operation. */
 export interface OperationTypes {
 ${entries.join('\n')}
 }
 
 export type OperationId = keyof OperationTypes;
 
-// Nothing but what says so is exported.
+// Makes this file a module, so that only its exports are visible.
 export {};
 `;
 }
@@ -34,7 +34,7 @@ export {};
 function entryText(printer: TypePrinter, { id, params, query, body, response }: Operation): string {
   const inputs = [params, query, body]
     .filter((part) => part !== undefined)
-    // What a path or a query holds is read from text, and sent as what it is read as.
+    // Path and query values arrive as text; the SDK sends the type that they are parsed to.
     .map((part) => printer.print(part, 'input'));
   const input = inputs.length === 0 ? 'Record<never, never>' : inputs.map((part) => `(${part})`).join(' & ');
   const output = printer.print(response.schema, 'output');

@@ -35,7 +35,7 @@ export function printReasons(): string {
   const lines = Object.entries(reasonStatusesOf()).map(([reason, status]) => `  ${reason}: ${status},`);
   return `${head('the contract')}import type { Reason } from './operation-types.ts';
 
-/** The status that each reason has by nature. */
+/** The default status of each reason. */
 export const reasonStatuses: Readonly<Record<Reason, number>> = {
 ${lines.join('\n')}
 };
@@ -62,7 +62,7 @@ export function printResources(contract: Contract): string {
   const operations: Readonly<Record<string, Operation>> = contract.operations;
   const known = (id: string): Operation => {
     const operation = operations[id];
-    if (operation === undefined) throw new Error(`namespaces.ts names ${id}, which is no operation`);
+    if (operation === undefined) throw new Error(`namespaces.ts names ${id}, which is not an operation`);
     return operation;
   };
   const interfaces: string[] = [];
@@ -93,7 +93,7 @@ import type { Output, Input, Item, StreamItem } from './types.ts';
 import type { InstanceWaiters, RentalWaiters, VolumeWaiters } from './wait.ts';
 
 ${interfaces.join('\n')}
-/** The nouns of a client. */
+/** The resources of a client. */
 export interface Resources {
 ${nouns.join('\n')}
 }
@@ -123,7 +123,7 @@ function methodOf(word: string, operation: Operation): string {
 function streamMethodOf(word: string, operation: Operation): string {
   const { id } = operation;
   const optional = requiredFieldsOf(operation).length === 0 ? '?' : '';
-  return `  /** ${operation.summary}, and go on with what happens next. */
+  return `  /** ${operation.summary}, and follow new events. */
   ${word}(input${optional}: Input<'${id}'>, options?: RequestOptions): StreamPromise<StreamItem<'${id}'>>;`;
 }
 

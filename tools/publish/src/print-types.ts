@@ -1,20 +1,17 @@
 import { z } from 'zod';
 
-/**
- * Prints schemas as plain TypeScript, so that a published package has the types of the contract without the contract: what
- * people see when they hover over a field is the field. A test compares every printed type with the inferred one.
- */
+/** Prints schemas as plain TypeScript, so that a published package has the contract's types without the contract. */
 
-/** A schema is read by whoever sends it (what has a default may be left out) or by whoever receives it. */
+/** Senders may omit fields with a default (input); receivers always get them (output). */
 type SchemaDirection = 'input' | 'output';
 
 export interface TypePrinter {
   print(schema: z.ZodType, side: SchemaDirection): string;
-  /** The types with names of their own that `text` leans on, in the order in which they were met. */
+  /** The named types that `text` uses, in the order of their first use. */
   declarationsFor(text: string): readonly string[];
 }
 
-/** `reserved` are names that the file around has for itself. */
+/** `reserved` are names that the surrounding file already uses. */
 export function createTypePrinter(reserved: readonly string[]): TypePrinter {
   const named = new Map<string, string>();
   const names = new Map<z.ZodType, Record<SchemaDirection, string>>();
@@ -24,7 +21,7 @@ export function createTypePrinter(reserved: readonly string[]): TypePrinter {
     return id === undefined ? plain(schema, side) : nameOf(schema, id)[side];
   };
 
-  /** One name for both sides where they are the same. */
+  /** Equal input and output types share one name. */
   const nameOf = (schema: z.ZodType, id: string): Record<SchemaDirection, string> => {
     const known = names.get(schema);
     if (known !== undefined) return known;
@@ -48,7 +45,7 @@ export function createTypePrinter(reserved: readonly string[]): TypePrinter {
   const plain = (schema: z.ZodType, side: SchemaDirection): string => {
     const text = textOf(schema, (inner) => print(inner, side), side);
     if (text !== null) return text;
-    throw new Error(`print-types.ts does not know how to print a schema of type ${schema.def.type}`);
+    throw new Error(`print-types.ts cannot print a schema of type ${schema.def.type}`);
   };
 
   return {
@@ -101,11 +98,11 @@ const simple: Readonly<Record<string, string>> = {
   null: 'null',
   unknown: 'unknown',
   void: 'void',
-  // The one class that answers are made of: bytes.
+  // Bytes are the only class in responses.
   custom: 'Uint8Array<ArrayBuffer>',
 };
 
-/** Which values these have is each installation's own configuration, and not that of the one that prints. */
+/** Their values depend on the configuration of each installation, so they are printed as strings. */
 const installationFields: ReadonlySet<string> = new Set(['providerId']);
 
 function objectText(schema: z.ZodObject, inner: Inner, side: SchemaDirection): string {

@@ -8,7 +8,7 @@ import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sdkPackage, stagePackage } from './stage.ts';
 
-/** The package as somebody gets it: packed, installed in an empty folder, run on every Node it is for, and compiled against. */
+/** Tests the package as users get it: packed, installed in an empty folder, run on every supported Node, and compiled against. */
 
 const run = promisify(execFile);
 const root = path.join(import.meta.dirname, '../../..');
@@ -70,7 +70,7 @@ server.closeAllConnections();
 server.close();
 `;
 
-test('it runs on Node 22 and on Node 24, installed in an empty folder', async () => {
+test('SDK package: runs on Node 22 and 24, installed in an empty folder', async () => {
   writeFileSync(path.join(home, 'program.js'), program);
   for (const name of ['node22', 'node24']) {
     const node = path.join(root, 'node_modules', name, 'bin/node');
@@ -86,7 +86,7 @@ test('it runs on Node 22 and on Node 24, installed in an empty folder', async ()
   }
 });
 
-test('staging removes nothing that it did not write', async () => {
+test('stagePackage: refuses a folder with other files and deletes none of them', async () => {
   const folder = path.join(scratch, 'work');
   mkdirSync(folder);
   writeFileSync(path.join(folder, 'thesis.txt'), 'years of work');
@@ -94,7 +94,7 @@ test('staging removes nothing that it did not write', async () => {
   expect(readFileSync(path.join(folder, 'thesis.txt'), 'utf8')).toBe('years of work');
 });
 
-test('it brings nothing with it and says what it is', () => {
+test('SDK package: has no dependencies and a complete manifest', () => {
   const installed = path.join(home, 'node_modules/@millrace/sdk/package.json');
   const manifest = JSON.parse(readFileSync(installed, 'utf8')) as Record<string, unknown>;
   expect(manifest).not.toHaveProperty('dependencies');
@@ -141,7 +141,7 @@ async function compile(folder: string, config: object): Promise<string> {
   );
 }
 
-test('programs and the examples of the README compile against its types alone, however modules are found', async () => {
+test('SDK package: programs and README examples compile against its types, with every module resolution', async () => {
   const blocks = [...readme.matchAll(/```ts\n([^]*?)```/g)].map(([, code = '']) => code);
   const given = 'declare function readKey(): Promise<{ publicKey: string }>;';
   writeFileSync(path.join(home, 'readme.ts'), [given, ...blocks].join('\n'));
@@ -169,7 +169,7 @@ true satisfies Same<printed.EventType, inferred.EventType>;
 true satisfies Same<printed.MillraceEvent, inferred.MillraceEvent>;
 `;
 
-test('the types that are printed for the package are those that follow from the contract', async () => {
+test('SDK package: the printed types equal the types that the contract infers', async () => {
   const folder = path.join(scratch, 'comparison');
   mkdirSync(folder);
   writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
@@ -195,7 +195,7 @@ async function bundledBytes(code: string): Promise<number> {
   return gzipSync(output.map((part) => ('code' in part ? part.code : '')).join('')).length;
 }
 
-test('it is as small as its README says, and whoever takes a part gets that part', async () => {
+test('SDK package: has the size that its README states, and unused exports are tree-shaken', async () => {
   const [, packed, all, webhooks] =
     /at most ([\d.]+) kB packed[^]*at most ([\d.]+) kB with gzip[^]*at most ([\d.]+) kB\./.exec(readme) ?? [];
   const whole = await bundledBytes(`export * from '@millrace/sdk';`);
@@ -205,7 +205,7 @@ test('it is as small as its README says, and whoever takes a part gets that part
   const measured = [packedBytes, whole, verify].map((bytes) => bytes / 1000);
   for (const [at, size] of measured.entries()) {
     expect(size).toBeLessThanOrEqual(documented[at] ?? 0);
-    // A bound that is far off tells nobody anything.
+    // A limit far above the real size would not detect growth.
     expect(size).toBeGreaterThan((documented[at] ?? 0) * 0.6);
   }
   expect(oneError).toBeLessThan(500);

@@ -2,7 +2,7 @@ import { stageCli } from './cli-package.ts';
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {
-  process.stderr.write('Name the folder to make: npm run cli:stage -- FOLDER\n');
+  process.stderr.write('Usage: npm run cli:stage -- FOLDER\n');
   process.exitCode = 2;
 } else {
   await stageCli(folder);

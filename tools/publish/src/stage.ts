@@ -6,23 +6,18 @@ import { rolldown } from 'rolldown';
 import { isolatedDeclarationSync } from 'rolldown/experimental';
 import { printOperationTypes } from './print-operation-types.ts';
 
-/**
- * Makes a folder that `npm pack` and `npm publish` take as it is. Inside the repository packages run from their sources; what
- * is published is JavaScript with its types, and a package.json of its own.
- */
+/** Creates a folder for `npm pack` and `npm publish`: JavaScript with types and a manifest, while the repository runs sources. */
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 export interface StagedPackage {
-  /** The folder of the package in the repository. */
   readonly source: `packages/${string}` | `apps/${string}`;
-  /** The face of the package: what is imported, and the file behind it. */
+  /** Exports of the package, and the file of each. */
   readonly entries: Readonly<Record<string, string>>;
-  /** Commands that it installs, and the file behind each. */
+  /** Commands of the package, and the file of each. */
   readonly bin?: Readonly<Record<string, string>>;
-  /** Each file by itself, with its types, for programs to build upon; or few files, for a command to start quickly. */
+  /** `modules`: one file per source with types, for programs. `bundle`: few files, so that a command starts fast. */
   readonly form: 'modules' | 'bundle';
-  /** Runs anywhere, or in Node only. */
   readonly platform: 'neutral' | 'node';
   readonly description: string;
   readonly keywords: readonly string[];
@@ -37,17 +32,17 @@ export const sdkPackage: StagedPackage = {
   keywords: ['millrace', 'gpu', 'cloud', 'inference', 'sdk'],
 };
 
-/** The oldest Node that published packages run on. */
+/** Oldest Node that published packages support. */
 const oldestNode = '>=22';
 
-/** What staging writes, and so what it may remove when it is done anew. */
+/** Files that staging writes, and therefore may replace. */
 const stagedFiles: ReadonlySet<string> = new Set(['dist', 'package.json', 'README.md', 'LICENSE']);
 
-/** Stages a package into a folder of its own, which it makes, or makes anew. */
+/** Stages a package into `into`, which is created or replaced. */
 export async function stagePackage(what: StagedPackage, into: string): Promise<void> {
   const others = fs.existsSync(into) ? fs.readdirSync(into).filter((name) => !stagedFiles.has(name)) : [];
   if (others.length > 0) {
-    throw new Error(`${into} holds ${others[0]}, which staging did not put there: name a folder of its own.`);
+    throw new Error(`${into} contains ${others[0]}, which staging did not create. Use an empty folder.`);
   }
   fs.rmSync(into, { recursive: true, force: true });
   fs.mkdirSync(path.join(into, 'dist'), { recursive: true });
@@ -85,7 +80,7 @@ function distName(file: string): string {
   return file.replace(/^src\//, '').replace(/\.ts$/, '');
 }
 
-/** The types of each file follow from that file alone; those of the contract are printed. */
+/** The types of a file depend on that file only; the types of the contract are printed. */
 function writeTypes(sources: string, into: string): void {
   for (const file of fs.readdirSync(sources)) {
     if (!file.endsWith('.ts') || /\.(?:test|fixture)\.ts$/.test(file)) continue;
@@ -99,7 +94,7 @@ function declarationsOf(sources: string, file: string): string {
   const { code, errors } = isolatedDeclarationSync(file, fs.readFileSync(path.join(sources, file), 'utf8'));
   if (errors.length > 0) {
     throw new Error(
-      `${file} does not tell its types by itself: ${errors.map(({ message }) => message).join('; ')}`,
+      `${file} needs explicit types on its exports: ${errors.map(({ message }) => message).join('; ')}`,
     );
   }
   return code.replaceAll(/(from\s+["']\.[^"']*)\.ts(["'])/g, '$1.js$2');

@@ -27,7 +27,7 @@ export const bench = {
   },
 };`;
 
-test('the last line is one JSON object with bench, machine, figures and bars', async () => {
+test('bench: the last line is one JSON object with bench, machine, figures and bars', async () => {
   using scratch = scratchRepository({ 'bench/echo.bench.mjs': benchFile(0.4) });
   const output = collectOutput();
   expect(await benchCommand(placeIn(scratch.root), unpinned, ['echo', '--quick'], output)).toBe(0);
@@ -39,7 +39,7 @@ test('the last line is one JSON object with bench, machine, figures and bars', a
   expect(report['bars']).toEqual([{ name: 'ratio', limit: 0.4, value: 0.5, ok: true }]);
 });
 
-test('a broken bar is shown and ends the command with 1, after the JSON', async () => {
+test('bench: a failed assertion is printed and the exit code is 1, after the JSON', async () => {
   using scratch = scratchRepository({ 'bench/echo.bench.mjs': benchFile(0.9) });
   const output = collectOutput();
   expect(await benchCommand(placeIn(scratch.root), unpinned, ['echo', '--quick'], output)).toBe(1);
@@ -52,7 +52,7 @@ const countFile = (name: string, counts: string): string =>
 const counted = (limit: number): string =>
   `async () => ({ figures: { statements: 3 }, bars: [{ name: 'statements', limit: ${limit}, value: 3, ok: 3 <= ${limit} }] })`;
 
-test('--all --short fails when one bench breaks a bar or throws, and still runs the others', async () => {
+test('bench --all --short: fails if one bench fails or throws, and still runs the others', async () => {
   using scratch = scratchRepository({
     'bench/few.bench.mjs': countFile('few', counted(3)),
     'bench/many.bench.mjs': countFile('many', counted(2)),
@@ -64,7 +64,7 @@ test('--all --short fails when one bench breaks a bar or throws, and still runs 
   expect(output.lines.at(-1)).toBe('1 passed, 2 failed');
 });
 
-test('--all --short runs a failed bench once more, and names one that passes then', async () => {
+test('bench --all --short: runs a failed bench once more and names it if it passes', async () => {
   const passesSecond = `async () => {
     globalThis.benchRuns = (globalThis.benchRuns ?? 0) + 1;
     return { figures: {}, bars: [{ name: 'calls', limit: 1, value: 1, ok: globalThis.benchRuns === 2 }] };
@@ -75,7 +75,7 @@ test('--all --short runs a failed bench once more, and names one that passes the
   expect(output.lines.slice(-2)).toEqual(['passed only when run again: unsteady', '1 passed, 0 failed']);
 });
 
-test('cores are given back also when the bench throws', async () => {
+test('bench: restores the cores also when the bench throws', async () => {
   using scratch = scratchRepository({
     'bench/echo.bench.mjs': `export const bench = { name: 'echo', about: '', run: async () => { throw new Error('no engine'); } };`,
   });
@@ -87,14 +87,14 @@ test('cores are given back also when the bench throws', async () => {
   expect(released).toBe(1);
 });
 
-test('server and load never share a core, and one core is not split', () => {
+test('planCores: server and load never share a core, and one core is not split', () => {
   expect(parseCoreList('0-2,5\n')).toEqual([0, 1, 2, 5]);
   expect(planCores([0, 1])).toEqual({ server: [0], load: [1] });
   expect(planCores([0, 1, 2, 5, 6])).toEqual({ server: [0, 1], load: [2, 5, 6] });
   expect(planCores([3])).toBeNull();
 });
 
-test('sides take turns, and the first round of each does not count', async () => {
+test('measureVariants: variants take turns, and the first round of each is not counted', async () => {
   const order: string[] = [];
   const sides = { bare: async () => Promise.resolve('bare'), ours: async () => Promise.resolve('ours') };
   const measured = await measureVariants(sides, { concurrency: 1, rounds: 2, roundMs: 1 }, async (call) => {
@@ -106,7 +106,7 @@ test('sides take turns, and the first round of each does not count', async () =>
   expect(measured.ours.p99Ms).toBe(6);
 });
 
-test('one bad round moves neither the rate nor the processor time of a call', () => {
+test('summarise: one bad round changes neither the rate nor the processor time per call', () => {
   const cpu = { ownUs: 2_000, serverUs: 500 };
   const good = { latenciesMs: Array.from({ length: 100 }, () => 1), elapsedMs: 100, cpu };
   const bad = { latenciesMs: [900], elapsedMs: 1000, cpu };
@@ -120,7 +120,7 @@ test('one bad round moves neither the rate nor the processor time of a call', ()
   });
 });
 
-test('a bar is kept on its limit and broken beyond it', () => {
+test('atLeast and atMost: a value equal to the limit passes', () => {
   expect(atLeast('rate', 10, 10).ok).toBe(true);
   expect(atLeast('rate', 10, 9.9).ok).toBe(false);
   expect(atMost('delay', 5, 5).ok).toBe(true);

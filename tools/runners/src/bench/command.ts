@@ -13,13 +13,13 @@ import { renderReport, reportJson } from './report.ts';
 const help = `npm run bench -- NAME [--quick | --short]
 npm run bench -- --all --short
 
-Runs bench/NAME.bench.ts: our code and the engine bare, in turns, in the same run. Prints a table and, as the
-last line, one JSON object {"bench","machine","figures","bars"}. Ends with 1 when a bar is broken.
+Runs bench/NAME.bench.ts, which compares our code with a baseline in the same run. Prints a table and, as the
+last line, one JSON object {"bench","machine","figures","bars"}. Exits with 1 if an assertion fails.
 
-  --quick   short rounds: to see that it runs, not to quote
-  --short   only what does not depend on the machine's speed: statements, query plans, bytes, allocations
-  --all     every bench, one after the other, and once more those that failed; only with --short
-  --list    the benches there are
+  --quick   short rounds, to check that the bench works; do not quote the figures
+  --short   only figures that do not depend on the machine's speed: statements, query plans, bytes, allocations
+  --all     every bench, one after the other; failed ones run a second time; only with --short
+  --list    list the benches
 `;
 
 const fullRounds: MeasureOptions = { concurrency: 32, rounds: 5, roundMs: 2000 };
@@ -55,7 +55,7 @@ export async function benchCommand(
 
   const bench = await loadDefinition<Bench>(place, name);
   if (values.short) return (await runCounts(bench, output)) === false ? 1 : 0;
-  // Asked before pinning: afterwards the process sees the load cores alone.
+  // Read before pinning, because afterwards the process sees only the load cores.
   const machine = describeMachine();
   const pinning = pin();
   try {
@@ -90,7 +90,7 @@ async function runAllCounts(place: DefinitionLocation, output: Output): Promise<
   for (const name of listNames(place)) results.set(name, await runNamedCounts(place, name, output));
   const failed = [...results].filter(([, ok]) => ok === false).map(([name]) => name);
   for (const name of failed) {
-    output.line(`${name} failed; it runs again`);
+    output.line(`${name} failed; running it again`);
     results.set(name, await runNamedCounts(place, name, output));
   }
   const passedAgain = failed.filter((name) => results.get(name) === true);
@@ -113,10 +113,10 @@ async function runNamedCounts(
   });
 }
 
-/** Whether every bar of the short form holds; null if the bench has no short form. */
+/** Whether every assertion of the short form passed; null if the bench has no short form. */
 async function runCounts(bench: Bench, output: Output): Promise<boolean | null> {
   if (bench.counts === null) {
-    output.line(`${bench.name} (short): not run, it measures speed alone\n`);
+    output.line(`${bench.name} (short): not run, because it only measures speed\n`);
     return null;
   }
   output.line(`${bench.name} (short): ${bench.about}`);

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Which cores serve and which make load. Without this split a load generator slows what it measures. */
+/** Separate cores for servers and load, because a load generator on the same core slows the server that it measures. */
 export interface CorePlan {
   readonly server: readonly number[];
   readonly load: readonly number[];
 }
 
-/** `0-2,5` → 0, 1, 2, 5: the kernel's way of writing a set of cores. */
+/** Parses the kernel's format of a set of cores: `0-2,5` is 0, 1, 2, 5. */
 export function parseCoreList(text: string): number[] {
   return text
     .trim()
@@ -19,7 +19,6 @@ export function parseCoreList(text: string): number[] {
     });
 }
 
-/** The first half serves; on one core there is nothing to split. */
 export function planCores(allowed: readonly number[]): CorePlan | null {
   if (allowed.length < 2) return null;
   const half = Math.floor(allowed.length / 2);
@@ -28,9 +27,9 @@ export function planCores(allowed: readonly number[]): CorePlan | null {
 
 export interface Pinning {
   readonly plan: CorePlan | null;
-  /** Moves a running server to the server cores until `release`. */
+  /** Pins a running server to the server cores until `release`. */
   pinServer(pid: number): void;
-  /** Processor time so far, in microseconds: of all pinned servers, or of those named. */
+  /** Processor time so far, in microseconds, of all pinned servers or of the given ones. */
   serverCpuUs(pids: readonly number[] | null): number;
   release(): void;
 }
@@ -46,13 +45,13 @@ function setCores(pid: number, cores: readonly number[]): void {
   });
 }
 
-// The kernel counts in ticks of USER_HZ, which is 100 on every Linux that Node runs on.
+// The kernel counts in ticks of USER_HZ, which is 100 on every Linux that Node supports.
 const tickUs = 10_000;
 
-/** User and system time of a process, all its threads together; 0 once it has ended. */
+/** User and system time of all threads of a process; 0 if it has ended. */
 function cpuUsOf(pid: number): number {
   try {
-    // The name, in brackets, may hold spaces; state is the first field after it, utime and stime the 12th and 13th.
+    // The name in parentheses may contain spaces; utime and stime are the 12th and 13th field after it.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) * tickUs;
   } catch {
@@ -60,7 +59,7 @@ function cpuUsOf(pid: number): number {
   }
 }
 
-/** Pins this process to the load cores. Where that is not possible the bench runs unpinned, and says so. */
+/** Pins this process to the load cores. If that is not possible, the bench runs unpinned and prints it. */
 export function pinThisProcess(): Pinning {
   const servers: number[] = [];
   const moved: { pid: number; before: readonly number[] }[] = [];
@@ -74,7 +73,7 @@ export function pinThisProcess(): Pinning {
     plan = planCores(allowedCores('self'));
     if (plan) move(process.pid, plan.load);
   } catch {
-    // No /proc, no taskset, or not allowed: the figures are then from shared cores.
+    // No /proc, no taskset or no permission: the figures then come from shared cores.
     plan = null;
   }
   return {
@@ -89,7 +88,7 @@ export function pinThisProcess(): Pinning {
         try {
           setCores(pid, before);
         } catch {
-          // A server that has ended needs no cores back.
+          // The server has ended.
         }
       }
     },

@@ -1,6 +1,6 @@
 import type { Measure, MeasureOptions, VariantUnderTest } from './measure.ts';
 
-/** A limit that the measured value keeps or breaks. */
+/** A limit for a measured value. */
 export interface BenchAssertion {
   readonly name: string;
   readonly limit: number;
@@ -22,15 +22,15 @@ export const atMost = (name: string, limit: number, value: number): BenchAsserti
 });
 
 export interface BenchRun {
-  /** Measures several sides in the same run; the engine bare is one of them. `--quick` shortens the rounds. */
+  /** Measures several variants, including the baseline, in the same run. `--quick` shortens the rounds. */
   measure<Side extends string>(
     sides: Readonly<Record<Side, VariantUnderTest>>,
     options?: Partial<MeasureOptions>,
   ): Promise<Record<Side, Measure>>;
-  /** Gives a server process the server cores for the length of this run. */
+  /** Pins a server process to the server cores for this run. */
   pinServer(pid: number): void;
   note(line: string): void;
-  /** To see that it runs, not to quote: a bench that takes long by its size takes a smaller one. */
+  /** The run only checks that the bench works, so a large bench should use a smaller size. */
   readonly quick: boolean;
 }
 
@@ -45,12 +45,9 @@ export interface BenchReport {
 
 export interface Bench {
   readonly name: string;
-  /** What is compared with what, in one sentence. */
+  /** One sentence that says what is compared. */
   readonly about: string;
-  /**
-   * The short form, which CI runs: figures and bars that do not depend on the machine's speed, such as statements, query
-   * plans, bytes and allocations. Null if this bench measures speed alone.
-   */
+  /** Short form for CI, with figures that do not depend on the machine's speed. Null if the bench only measures speed. */
   readonly counts: ((run: CountRun) => Promise<BenchReport>) | null;
   readonly run: (run: BenchRun) => Promise<BenchReport>;
 }

@@ -3,20 +3,19 @@ export interface Measure {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly calls: number;
-  /** Processor time of this process for one call. Unlike the rate it hardly changes when the machine is busy. */
+  /** Processor time of this process per call. Unlike the rate, it hardly changes on a busy machine. */
   readonly cpuUs: number;
-  /** Processor time of the pinned servers for one call; 0 when none was pinned. */
+  /** Processor time of the pinned servers per call; 0 without pinned servers. */
   readonly serverCpuUs: number;
 }
 
 export interface MeasureOptions {
-  /** Calls under way at once. */
+  /** Calls in flight at once. */
   readonly concurrency: number;
   readonly rounds: number;
   readonly roundMs: number;
 }
 
-/** Processor time used so far. */
 export interface CpuUse {
   readonly ownUs: number;
   readonly serverUs: number;
@@ -30,13 +29,10 @@ export interface Round {
 
 type Call = () => Promise<unknown>;
 
-/** What is called; `servers` are the pinned processes whose time it is charged with, all of them unless it names some. */
+/** `servers` are the pinned processes whose processor time is counted for the variant; by default all. */
 export type VariantUnderTest = Call | { readonly call: Call; readonly servers: readonly number[] };
 
-/**
- * Measures the sides in turn, round by round, so that whatever disturbs the machine disturbs them alike. Each
- * side has one round first that does not count.
- */
+/** Variants take turns, so that disturbances of the machine affect all of them. The first round of each is not counted. */
 export async function measureVariants<Side extends string>(
   sides: Readonly<Record<Side, VariantUnderTest>>,
   options: MeasureOptions,
@@ -58,7 +54,7 @@ export async function measureVariants<Side extends string>(
   return Object.fromEntries(summaries) as Record<Side, Measure>;
 }
 
-/** Calls from `concurrency` lanes until the time is up. */
+/** Makes calls from `concurrency` concurrent loops until the time is up. */
 export async function measureRound(
   call: Call,
   { concurrency, roundMs }: MeasureOptions,
@@ -81,7 +77,7 @@ export async function measureRound(
   return { latenciesMs, elapsedMs, cpu };
 }
 
-/** The rate is that of the middle round, which one bad round cannot move; latencies are over all of them. */
+/** The rate is that of the median round, which one bad round cannot change; latencies are over all rounds. */
 export function summarise(rounds: readonly Round[]): Measure {
   const rates = rounds.map(({ latenciesMs, elapsedMs }) => (latenciesMs.length * 1000) / elapsedMs);
   const latencies = rounds.flatMap(({ latenciesMs }) => latenciesMs).toSorted((a, b) => a - b);
@@ -100,7 +96,7 @@ export function summarise(rounds: readonly Round[]): Measure {
   };
 }
 
-/** What one call took of it, in the middle round. */
+/** Processor time per call in the median round. */
 function middleShare(rounds: readonly Round[], pick: (cpu: CpuUse) => number): number {
   const shares = rounds.map(({ cpu, latenciesMs }) => pick(cpu) / Math.max(1, latenciesMs.length));
   return Math.round(

@@ -17,7 +17,7 @@ function renderTable(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** Names are read from the left, numbers compared from the right. */
+/** Names are aligned left, numbers right. */
 function pad(cell: string, width: number, column: number): string {
   return column === 0 ? cell.padEnd(width) : cell.padStart(width);
 }
@@ -37,15 +37,15 @@ const assertionRow = ({ name, limit, value, ok }: BenchAssertion): string[] => [
   ok ? 'ok' : 'FAILED',
 ];
 
-/** For people. */
 export function renderReport({ figures, bars }: BenchReport): string {
   const rows = Object.entries(figures).map(([name, figure]) => figureRow(name, figure));
   const tables = [renderTable([figureHead, ...rows])];
-  if (bars.length > 0) tables.push(renderTable([['bar', 'limit', 'value', ''], ...bars.map(assertionRow)]));
+  if (bars.length > 0)
+    tables.push(renderTable([['assertion', 'limit', 'value', ''], ...bars.map(assertionRow)]));
   return tables.join('\n\n');
 }
 
-/** For programs: one line, the last one printed. */
+/** One line for programs, printed last. */
 export function reportJson(
   bench: string,
   machine: Machine & { readonly pinned: CorePlan | null },

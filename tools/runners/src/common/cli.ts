@@ -1,6 +1,6 @@
 import { UsageError } from './load-definition.ts';
 
-/** What a kit's command writes to; tests collect it instead. */
+/** Receives the output of a command; tests collect it. */
 export interface Output {
   line(text: string): void;
 }
@@ -14,15 +14,12 @@ export const terminal: Output = {
 export function parseWholeNumber(flag: string, text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 0) {
-    throw new UsageError(`--${flag} takes a whole number from 0; "${text}" is none.`);
+    throw new UsageError(`--${flag} takes a whole number from 0, not "${text}".`);
   }
   return value;
 }
 
-/**
- * Ends the process with the command's code even when a definition left a connection open: a measurement that
- * is done must not hang its caller.
- */
+/** Exits even if a definition left a connection open, so that a finished run never hangs its caller. */
 export async function runMain(
   command: (args: readonly string[], output: Output) => Promise<number>,
 ): Promise<void> {

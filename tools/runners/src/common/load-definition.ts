@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 
 export const repositoryRoot = join(import.meta.dirname, '../../../..');
 
-/** Where a kind of run is kept: the files `<folder>/<name><suffix>`, each exporting one constant. */
+/** Location of one kind of runs: files `<folder>/<name><suffix>`, each with one exported constant. */
 export interface DefinitionLocation {
   readonly root: string;
   readonly folder: string;
@@ -17,7 +17,7 @@ export function listNames({ root, folder, suffix }: DefinitionLocation): string[
   try {
     files = readdirSync(join(root, folder));
   } catch {
-    // A folder that does not exist yet holds no runs.
+    // A missing folder contains no runs.
     return [];
   }
   return files
@@ -26,15 +26,15 @@ export function listNames({ root, folder, suffix }: DefinitionLocation): string[
     .toSorted();
 }
 
-/** Loads one definition, or says what there is instead. */
+/** Loads one definition, or lists the existing ones in the error. */
 export async function loadDefinition<T extends { readonly name: string }>(
   place: DefinitionLocation,
   name: string,
 ): Promise<T> {
   const names = listNames(place);
   if (!names.includes(name)) {
-    const known = names.length === 0 ? 'there are none yet' : `there are: ${names.join(', ')}`;
-    throw new UsageError(`No ${place.folder}/${name}${place.suffix}; ${known}.`);
+    const known = names.length === 0 ? 'none exist yet' : `existing names: ${names.join(', ')}`;
+    throw new UsageError(`There is no ${place.folder}/${name}${place.suffix}; ${known}.`);
   }
   const file = join(place.root, place.folder, name + place.suffix);
   const module = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
@@ -43,10 +43,10 @@ export async function loadDefinition<T extends { readonly name: string }>(
     throw new UsageError(`${file} exports no constant called "${place.exportName}".`);
   }
   if (definition.name !== name) {
-    throw new UsageError(`${file} defines "${definition.name}"; the name and the file's name must be one.`);
+    throw new UsageError(`${file} defines "${definition.name}"; the name must equal the file's name.`);
   }
   return definition;
 }
 
-/** The caller asked for something that is not there: a message suffices, a stack trace would hide it. */
+/** A wrong argument. Only the message is printed, because a stack trace would hide it. */
 export class UsageError extends Error {}

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { describeMachine, machineLine, parseStatus } from './machine.ts';
 
-test('changed files are named whole, also where the first column of their state is empty', () => {
+test('parseStatus: returns full paths, also if the first column of the state is empty', () => {
   expect(parseStatus(' M docs/figures.md\n?? new.ts\nMM both.ts\n')).toEqual([
     'docs/figures.md',
     'new.ts',
@@ -11,7 +11,7 @@ test('changed files are named whole, also where the first column of their state 
   expect(parseStatus('')).toEqual([]);
 });
 
-test('a machine is described in one line', () => {
+test('machineLine: describes a machine in one line', () => {
   const machine = { cpu: 'Fast', cores: 2, memoryGib: 8, system: 'Linux 6', node: '24.1.0' };
   expect(machineLine(machine)).toBe('2 × Fast, 8 GiB, Linux 6, Node 24.1.0');
   expect(describeMachine().cores).toBeGreaterThan(0);

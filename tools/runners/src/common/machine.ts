@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 
-/** What a figure was measured on. Without it a figure means nothing to the next reader. */
+/** The machine of a measurement, without which figures cannot be compared. */
 export interface Machine {
   readonly cpu: string;
   readonly cores: number;
@@ -26,7 +26,7 @@ export function machineLine({ cpu, cores, memoryGib, system, node }: Machine): s
 
 export interface Revision {
   readonly commit: string;
-  /** Files that differ from the commit, so that the commit alone does not say what ran. */
+  /** Files that differ from the commit, which then does not identify the code. */
   readonly changedFiles: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export function describeRevision(root: string): Revision {
   };
 }
 
-/** Each line of `git status --porcelain` is two letters of state, a space, and the file; a state may be a space. */
+/** A line of `git status --porcelain` is two characters of state, a space, and the file. */
 export function parseStatus(porcelain: string): string[] {
   const lines = porcelain.split('\n').filter((line) => line !== '');
   return lines.map((line) => line.slice(3));

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 
 import type { Output } from './cli.ts';
 
-/** A folder that stands for the repository, with the given files in it; `using` removes it. */
+/** A temporary repository with the given files; `using` deletes it. */
 export function scratchRepository(
   files: Readonly<Record<string, string>>,
 ): Disposable & { readonly root: string } {

@@ -16,22 +16,20 @@ import { renderSection, replaceSection } from './figures.ts';
 const help = `npm run prove -- NAME [--seed S] [--short]
 npm run prove -- --all --short
 
-Proves what tests/prove/NAME.prove.ts claims. If the long form passes, it writes its figures to docs/figures.md,
-with commit, seed and machine; it refuses to start when files are changed, since the commit would then not
-say what ran.
+Runs tests/prove/NAME.prove.ts. If the long form passes, it writes its figures to docs/figures.md with commit, seed
+and machine. It refuses to start with uncommitted changes, because the commit would not identify the code.
 
-  --seed S        a whole number; the short form takes 1, the long one a fresh one, and prints it
-  --short         the form that CI runs; writes nothing
-  --all           every proof, each in a process of its own, several at once where they do not mind; one that
-                  failed runs once more at the end, alone
-  --allow-dirty   write figures although files are changed, and say so in them
-  --list          the proofs there are
+  --seed S        a whole number; default 1 for the short form, a new one for the long form, which prints it
+  --short         run the short form, as CI does; writes no figures
+  --all           every proof, each in its own process, several at once if they allow it; a failed
+                  proof runs a second time at the end, alone
+  --allow-dirty   write figures despite uncommitted changes, and mark them
+  --list          list the proofs
 
-A proof without a short form is optional and run by hand only; \`--all --short\` passes over it. Ends with 1 when a
-proof failed, and with 3 when one was not run because it is optional or this machine lacks something.
+A proof without a short form is optional and only run by hand; \`--all --short\` skips it. Exits with 1 if a proof
+failed, and with 3 if it was not run because it is optional or this machine does not meet its requirements.
 `;
 
-/** Unlike success, and unlike failure. */
 const notRunCode = 3;
 const shortSeed = 1;
 const figuresFile = 'docs/figures.md';
@@ -39,7 +37,7 @@ const figuresFile = 'docs/figures.md';
 export interface ProveOptions {
   readonly place: DefinitionLocation;
   readonly revision: () => Revision;
-  /** Runs `prove` again in its own process and gives its exit code. */
+  /** Runs `prove` in another process and returns its exit code. */
   readonly again: (args: readonly string[]) => Promise<number>;
 }
 
@@ -92,7 +90,7 @@ async function proveAll(
   return failed === 0 ? 0 : 1;
 }
 
-/** A lane for each engine that proofs wait for, another for the rest; after these, one by one, those that want to be alone. */
+/** Runs one group per engine that proofs wait for and one for the rest concurrently, then the `alone` proofs one by one. */
 async function proveInParallel(
   setting: ProveOptions,
   names: readonly string[],
@@ -115,7 +113,7 @@ async function proveInParallel(
   return codes;
 }
 
-/** Gives each failed proof a second run with nothing beside it, and names those that passed then. */
+/** Runs each failed proof a second time, alone, and names those that pass. */
 async function rerunFailed(
   setting: ProveOptions,
   codes: Map<string, number>,
@@ -125,7 +123,7 @@ async function rerunFailed(
   const passed: string[] = [];
   for (const [name, code] of codes) {
     if (code === 0 || code === notRunCode) continue;
-    output.line(`${name} failed; it runs again, alone`);
+    output.line(`${name} failed; running it again, alone`);
     const second = await setting.again([name, ...args]);
     codes.set(name, second);
     if (second === 0) passed.push(name);
@@ -133,7 +131,7 @@ async function rerunFailed(
   if (passed.length > 0) output.line(`passed only when run again: ${passed.join(', ')}`);
 }
 
-/** Neither passed nor failed: it counts as neither, and whoever asked for it alone is told by the code. */
+/** A proof that was not run counts neither as passed nor as failed; the exit code reports it. */
 function notRun(reason: string, output: Output): number {
   output.line(`  NOT RUN: ${reason}`);
   output.line('0 passed, 0 failed');
@@ -143,7 +141,7 @@ function notRun(reason: string, output: Output): number {
 async function proveShort(proof: Proof, seed: number, output: Output): Promise<number> {
   output.line(`${proof.name} (short, seed ${seed}): ${proof.proves}`);
   if (proof.short === null) {
-    return notRun(`it is optional. By hand: npm run prove -- ${proof.name}`, output);
+    return notRun(`it is optional. Run it by hand: npm run prove -- ${proof.name}`, output);
   }
   const { report } = await runProof(proof.short, { name: proof.name, form: 'short', seed }, output);
   return reportOutcome(report, output);
@@ -157,12 +155,12 @@ async function proveLong(
   output: Output,
 ): Promise<number> {
   const revision = setting.revision();
-  // The figures of the proof before this one are a change too, but not of anything that runs.
+  // Figures of an earlier proof are a change too, but not of code.
   const changedFiles = revision.changedFiles.filter((file) => file !== figuresFile);
   if (changedFiles.length > 0 && !allowDirty) {
     throw new UsageError(
-      `${changedFiles.length} files are changed (${changedFiles.slice(0, 3).join(', ')} …), so figures could not ` +
-        'name the commit they belong to. Commit first, or pass --allow-dirty, which marks them.',
+      `${changedFiles.length} files have uncommitted changes (${changedFiles.slice(0, 3).join(', ')} …), so the figures could not ` +
+        'name their commit. Commit first, or pass --allow-dirty, which marks the figures.',
     );
   }
   output.line(`${proof.name} (long, seed ${seed}): ${proof.proves}`);
@@ -175,7 +173,7 @@ async function proveLong(
   if (outcome instanceof UnsupportedHostError) return notRun(outcome.message, output);
   const { report, elapsedSeconds } = outcome;
   if (!isProven(report)) {
-    output.line(`  ${figuresFile} is left as it is: only a run that passes writes figures`);
+    output.line(`  ${figuresFile} is unchanged: only a run that passes writes figures`);
     return reportOutcome(report, output);
   }
   const section = renderSection({
@@ -216,7 +214,7 @@ async function runProof(
   for (const failure of report.failures ?? []) output.line(`  FAILED: ${failure}`);
   if (!isProven(report)) {
     const again = form === 'short' ? ' --short' : '';
-    output.line(`  again: npm run prove -- ${name} --seed ${seed}${again}`);
+    output.line(`  run again: npm run prove -- ${name} --seed ${seed}${again}`);
   }
   output.line(`  took ${elapsedSeconds} s`);
   return { report, elapsedSeconds };

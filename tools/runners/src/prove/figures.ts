@@ -37,7 +37,7 @@ export function renderSection(section: Section): string {
   return [`## ${section.name}`, '', section.proves, '', ...run, '', ...measured, ''].join('\n');
 }
 
-/** The document with this section in place of the one of the same name; sections stand in order of name. */
+/** Replaces the section of this name; sections are in order of name. */
 export function replaceSection(document: string, name: string, rendered: string): string {
   const sections = new Map<string, string>();
   for (const part of document.split(/^(?=## )/m)) {

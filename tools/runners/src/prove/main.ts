@@ -5,7 +5,7 @@ import { repositoryRoot } from '../common/load-definition.ts';
 import { describeRevision } from '../common/machine.ts';
 import { proveCommand } from './command.ts';
 
-// Ends a short proof that hangs. The slowest takes two minutes on two idle cores.
+// Kills a short proof that hangs. The slowest takes two minutes on two idle cores.
 const shortLimitMs = 30 * 60_000;
 
 const rerun = async (args: readonly string[]): Promise<number> =>
@@ -15,7 +15,7 @@ const rerun = async (args: readonly string[]): Promise<number> =>
       stdio: ['inherit', 'pipe', 'pipe'],
       ...limit,
     });
-    // Two may run at once: each is told of when it is over, in one piece.
+    // Proofs may run concurrently, so the output of each is printed in one piece when it ends.
     const output: Buffer[] = [];
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => output.push(part));
     child.on('error', reject);

@@ -33,7 +33,7 @@ const files = {
   'docs/figures.md': '# Figures\n\n## zoo\n\nkept\n',
 };
 
-test('the long form writes commit, seed, machine and figures, and leaves other sections alone', async () => {
+test('prove: the long form writes commit, seed, machine and figures, and keeps other sections', async () => {
   using scratch = scratchRepository(files);
   const code = await proveCommand(settingIn(scratch.root), ['feed', '--seed', '5'], collectOutput());
   const written = readFileSync(join(scratch.root, 'docs/figures.md'), 'utf8');
@@ -45,7 +45,7 @@ test('the long form writes commit, seed, machine and figures, and leaves other s
   expect(written).toContain('## zoo\n\nkept');
 });
 
-test('a second run replaces its section: same seed, same figures, no second section', async () => {
+test('prove: a second run with the same seed replaces its section with the same figures', async () => {
   using scratch = scratchRepository(files);
   const figures: string[] = [];
   for (const _ of [1, 2]) {
@@ -56,7 +56,7 @@ test('a second run replaces its section: same seed, same figures, no second sect
   expect(figures[1]?.match(/^## /gm)).toHaveLength(2);
 });
 
-test('a failed long form keeps the figures of the last run that passed', async () => {
+test('prove: a failed long form keeps the figures of the last run that passed', async () => {
   const section = '# Figures\n\n## feed\n\nfrom the last run that passed\n';
   using scratch = scratchRepository({
     'tests/prove/feed.prove.mjs': proofFile('feed', ['event 7 was skipped']),
@@ -68,7 +68,7 @@ test('a failed long form keeps the figures of the last run that passed', async (
   expect(readFileSync(join(scratch.root, 'docs/figures.md'), 'utf8')).toBe(section);
 });
 
-test('changed files stop the long form before it runs, unless allowed, and then mark the figures', async () => {
+test('prove: uncommitted changes stop the long form, unless allowed, and then mark the figures', async () => {
   using scratch = scratchRepository(files);
   const dirty = settingIn(scratch.root, ['packages/x.ts']);
   const before = readFileSync(join(scratch.root, 'docs/figures.md'), 'utf8');
@@ -78,14 +78,14 @@ test('changed files stop the long form before it runs, unless allowed, and then 
   expect(readFileSync(join(scratch.root, 'docs/figures.md'), 'utf8')).toContain('with uncommitted changes');
 });
 
-test('figures of an earlier proof do not count as a change', async () => {
+test('prove: figures of an earlier proof are not an uncommitted change', async () => {
   using scratch = scratchRepository(files);
   const setting = settingIn(scratch.root, ['docs/figures.md']);
   expect(await proveCommand(setting, ['feed', '--seed', '1'], collectOutput())).toBe(0);
   expect(readFileSync(join(scratch.root, 'docs/figures.md'), 'utf8')).not.toContain('uncommitted');
 });
 
-test('the short form takes seed 1, writes nothing and ends with its count', async () => {
+test('prove --short: uses seed 1, writes no figures and ends with its count', async () => {
   using scratch = scratchRepository({ 'tests/prove/feed.prove.mjs': proofFile('feed') });
   const output = collectOutput();
   expect(await proveCommand(settingIn(scratch.root, ['a.ts']), ['feed', '--short'], output)).toBe(0);
@@ -93,7 +93,7 @@ test('the short form takes seed 1, writes nothing and ends with its count', asyn
   expect(output.lines.at(-1)).toBe('1 passed, 0 failed');
 });
 
-test('a failure and a throw both end with 1 and say how to have them again', async () => {
+test('prove: a failure and a throw exit with 1 and print the command that repeats them', async () => {
   using scratch = scratchRepository({
     'tests/prove/feed.prove.mjs': proofFile('feed', ['event 7 was skipped']),
     'tests/prove/thrown.prove.mjs': `export const proof = { name: 'thrown', proves: '', short: async () => { throw new Error('fell over'); } };`,
@@ -101,12 +101,12 @@ test('a failure and a throw both end with 1 and say how to have them again', asy
   const output = collectOutput();
   expect(await proveCommand(settingIn(scratch.root), ['feed', '--short', '--seed', '3'], output)).toBe(1);
   expect(output.lines).toContain('  FAILED: event 7 was skipped');
-  expect(output.lines).toContain('  again: npm run prove -- feed --seed 3 --short');
+  expect(output.lines).toContain('  run again: npm run prove -- feed --seed 3 --short');
   expect(await proveCommand(settingIn(scratch.root), ['thrown', '--short'], output)).toBe(1);
   expect(output.lines.some((line) => line.includes('fell over'))).toBe(true);
 });
 
-test('--all runs each proof and closes with the count of both kinds', async () => {
+test('prove --all: runs each proof and prints both counts', async () => {
   using scratch = scratchRepository({
     'tests/prove/bad.prove.mjs': proofFile('bad'),
     'tests/prove/feed.prove.mjs': proofFile('feed'),
@@ -117,7 +117,7 @@ test('--all runs each proof and closes with the count of both kinds', async () =
   expect(output.lines.at(-1)).toBe('2 passed, 1 failed');
 });
 
-test('a run of all proofs repeats a failed proof once, and names a proof that passes then', async () => {
+test('prove --all: repeats a failed proof once and names it if it passes', async () => {
   using scratch = scratchRepository({
     'tests/prove/broken.prove.mjs': proofFile('broken'),
     'tests/prove/feed.prove.mjs': proofFile('feed'),
@@ -137,7 +137,7 @@ test('a run of all proofs repeats a failed proof once, and names a proof that pa
   expect(output.lines.at(-1)).toBe('2 passed, 1 failed');
 });
 
-test('in a run of all those that wait go beside the others, one at a time for each engine, and who wants to be alone is', async () => {
+test('prove --all: proofs that wait run beside others, one per engine, and `alone` proofs run last', async () => {
   const keeping = (name: string, company: string) =>
     proofFile(name).replace(`name: '${name}'`, `name: '${name}', company: ${company}`);
   using scratch = scratchRepository({
@@ -168,7 +168,7 @@ test('in a run of all those that wait go beside the others, one at a time for ea
   expect(await running).toBe(0);
 });
 
-test('an optional proof has no short form, and is neither passed nor failed in a run of all', async () => {
+test('prove --all: an optional proof counts neither as passed nor as failed', async () => {
   using scratch = scratchRepository({
     'tests/prove/feed.prove.mjs': proofFile('feed'),
     'tests/prove/optional.prove.mjs': `export const proof = { name: 'optional', proves: '', short: null };`,
@@ -182,9 +182,9 @@ test('an optional proof has no short form, and is neither passed nor failed in a
   expect(all.lines.at(-1)).toBe('1 passed, 0 failed');
 });
 
-test('a proof that this machine cannot run says what is missing, and is neither passed nor written down', async () => {
+test('prove: a proof that this machine cannot run names the missing requirement and writes no figures', async () => {
   const name = 'engine';
-  // The scratch repository cannot import the class by its package, so the test hands it over.
+  // The scratch repository cannot import the class by its package.
   Object.assign(globalThis, { CannotProve: UnsupportedHostError });
   using scratch = scratchRepository({
     'tests/prove/engine.prove.mjs': `export const proof = {
@@ -199,7 +199,7 @@ test('a proof that this machine cannot run says what is missing, and is neither 
   expect(existsSync(join(scratch.root, 'docs/figures.md'))).toBe(false);
 });
 
-test('sections stand in order of name whatever the order of the runs', () => {
+test('replaceSection: keeps sections in order of name', () => {
   const one = replaceSection('', 'b', '## b\n\ntwo\n');
   const both = replaceSection(one, 'a', '## a\n\none\n');
   expect(both.match(/^## .+$/gm)).toEqual(['## a', '## b']);

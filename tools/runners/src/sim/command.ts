@@ -13,15 +13,15 @@ import { shrinkList } from './shrink.ts';
 const help = `npm run sim -- NAME [--seed S] [--events N]
 npm run sim -- --all [--seed S] [--events N]
 
-Plays N random events against tests/sim/NAME.sim.ts and checks its rules after each.
-The seed decides everything: the same seed and count play the same run.
+Runs N random events of tests/sim/NAME.sim.ts and checks its rules after each.
+The same seed and number of events always give the same run.
 
-  --seed S      a whole number; without it a fresh one is taken and printed
-  --events N    how many events; 10000 unless said
-  --seeds K     play K seeds, counting up from S; 1 unless said
-  --all         every simulation, closing with 'N passed, N failed'; one that states its own number
-                of events for CI plays that many instead of N
-  --list        the simulations there are
+  --seed S      a whole number; by default a new one, which is printed
+  --events N    number of events; default 10000
+  --seeds K     run K seeds from S upwards; default 1
+  --all         every simulation, then 'N passed, N failed'; a simulation with ciEvents runs
+                that many events instead of N
+  --list        list the simulations
 `;
 
 const defaultEvents = '10000';
@@ -69,7 +69,7 @@ interface Request {
   readonly events: number;
 }
 
-/** Plays one seed after the other and stops at the first that fails: one failure is enough to work on. */
+/** Stops at the first seed that fails. */
 async function runSeeds(sim: Sim<unknown>, request: Request, output: Output): Promise<boolean> {
   const { firstSeed, seeds, events } = request;
   for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
@@ -78,7 +78,9 @@ async function runSeeds(sim: Sim<unknown>, request: Request, output: Output): Pr
       await reportFailure(sim, seed, result, result.failure, output);
       return false;
     }
-    output.line(`${sim.name}: seed ${seed}, ${events} events, no rule broken (${actionCountsText(result)})`);
+    output.line(
+      `${sim.name}: seed ${seed}, ${events} events, no rule violated (${actionCountsText(result)})`,
+    );
   }
   return true;
 }
@@ -99,8 +101,8 @@ async function reportFailure(
     async (candidate) => (await runEvents(sim, seed, candidate)).failure?.where === where,
     sim.shrinkAttempts ?? 200,
   );
-  if (shrunk.length <= event) output.line(`  fails already with events ${shrunk.join(', ')} alone`);
-  output.line(`  again: npm run sim -- ${sim.name} --seed ${seed} --events ${event + 1}`);
+  if (shrunk.length <= event) output.line(`  also fails with only these events: ${shrunk.join(', ')}`);
+  output.line(`  run again: npm run sim -- ${sim.name} --seed ${seed} --events ${event + 1}`);
 }
 
 function actionCountsText({ happened }: SimResult): string {

@@ -1,34 +1,34 @@
 import type { Random } from '@millrace/testing/random';
 
 export interface Action<State> {
-  /** How often it is chosen, relative to the others. */
+  /** Relative frequency. */
   readonly weight: number;
-  /** Whether it can happen now; an event whose action cannot happen is passed over. */
+  /** Precondition; an event whose action is not possible is skipped. */
   readonly when?: (state: State) => boolean;
   readonly run: (state: State, random: Random) => void | Promise<void>;
 }
 
-/** Throws, or gives a sentence, when the state is not as it must be. */
+/** Throws or returns a sentence if the state violates the rule. */
 export type Validator<State> = (state: State) => string | void | Promise<string | void>;
 
 export interface Sim<State> {
   readonly name: string;
-  /** What it would mean if it failed, in one sentence. */
+  /** One sentence that says what a failure would mean. */
   readonly about: string;
   readonly init: (random: Random) => State | Promise<State>;
   readonly actions: Readonly<Record<string, Action<State>>>;
   readonly validators: Readonly<Record<string, Validator<State>>>;
-  /** Validators run after every n-th event and at the end; 1 unless said. */
+  /** Validators run after every n-th event and at the end. Default 1. */
   readonly validateEvery?: number;
-  /** Frees what init took. */
+  /** Releases what `init` acquired. */
   readonly close?: (state: State) => void | Promise<void>;
-  /** How many reruns may be spent on making a failing run smaller; 0 when a run is dear. 200 unless said. */
+  /** Maximum number of reruns to shrink a failing run; 0 if a run is expensive. Default 200. */
   readonly shrinkAttempts?: number;
-  /** How many events `--all` plays of this one, whatever it plays of the others: some rules need a long run to be tried. */
+  /** Events under `--all`, because some rules need a long run. */
   readonly ciEvents?: number;
 }
 
-/** Keeps the state's type while the kit, which looks at no state, handles all simulations alike. */
+/** Keeps the type of the state for the definition; the runner does not use it. */
 export function defineSim<State>(sim: Sim<State>): Sim<unknown> {
   return sim as unknown as Sim<unknown>;
 }

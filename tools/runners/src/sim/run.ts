@@ -3,27 +3,23 @@ import { createRandom } from '@millrace/testing/random';
 import type { Sim } from './define.ts';
 
 export interface Failure {
-  /** The event after which it showed, counted from 0. */
+  /** The event after which the failure was found, counted from 0. */
   readonly event: number;
   readonly action: string;
-  /** The action or validator that objected. */
+  /** The action or validator that failed. */
   readonly where: string;
   readonly message: string;
 }
 
 export interface SimResult {
   readonly failure: Failure | null;
-  /** How often each action happened. */
   readonly happened: Readonly<Record<string, number>>;
   readonly trace: readonly { readonly event: number; readonly action: string }[];
 }
 
 const traceLength = 20;
 
-/**
- * Plays the given events, which need not be all: event n draws from a stream made of the seed and n alone, so
- * it makes the same choices whichever others are left out.
- */
+/** Event n draws from a random stream of the seed and n, so it makes the same choices whichever other events run. */
 export async function runEvents(
   sim: Sim<unknown>,
   seed: number,

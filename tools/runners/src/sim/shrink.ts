@@ -1,7 +1,4 @@
-/**
- * Finds a smaller list that still fails: drops ever smaller runs of entries, and stops when no single entry
- * can go or the attempts are used up. The list given must fail, and so does the one that comes back.
- */
+/** Finds a smaller list that still fails by dropping ever smaller ranges. `list` must fail, and so does the result. */
 export async function shrinkList<T>(
   list: readonly T[],
   stillFails: (candidate: readonly T[]) => Promise<boolean>,
@@ -14,7 +11,7 @@ export async function shrinkList<T>(
       if (attempts >= maxAttempts) return current;
       attempts += 1;
       const candidate = [...current.slice(0, start), ...current.slice(start + size)];
-      // What follows moved into the gap, so after a success the same place is tried again.
+      // The next entries moved into the gap, so the same position is tried again.
       if (candidate.length > 0 && (await stillFails(candidate))) current = candidate;
       else start += size;
     }

@@ -29,20 +29,20 @@ const counting = defineSim<Counter>({
   validators: { 'stays below 40': (state) => (state.value < 40 ? undefined : `it is ${state.value}`) },
 });
 
-test('a seed plays the same run each time, to the same failure', async () => {
+test('runEvents: the same seed always gives the same run and failure', async () => {
   const first = await runEvents(counting, 11, allEvents(5000));
   const second = await runEvents(counting, 11, allEvents(5000));
   expect(first.failure?.where).toBe('stays below 40');
   expect(second).toEqual(first);
 });
 
-test('the events up to the failure are enough to have it again', async () => {
+test('runEvents: the events up to a failure reproduce it', async () => {
   const { failure } = await runEvents(counting, 11, allEvents(5000));
   const again = await runEvents(counting, 11, allEvents((failure?.event ?? 0) + 1));
   expect(again.failure).toEqual(failure);
 });
 
-test('an event chooses alike whichever others are left out', async () => {
+test('runEvents: an event makes the same choices whichever other events are left out', async () => {
   const histories: string[][] = [];
   const watching = defineSim<Counter>({
     ...(counting as unknown as Parameters<typeof defineSim<Counter>>[0]),
@@ -54,7 +54,7 @@ test('an event chooses alike whichever others are left out', async () => {
   expect(histories[0]?.slice(2)).toEqual(histories[1]);
 });
 
-test('what init took is given back, also after a failure', async () => {
+test('runEvents: calls close, also after a failure', async () => {
   let open = 0;
   const leaky = defineSim<object>({
     name: 'leaky',
@@ -69,7 +69,7 @@ test('what init took is given back, also after a failure', async () => {
   expect(open).toBe(0);
 });
 
-test('shrinking keeps what is needed to fail and nothing else', async () => {
+test('shrinkList: returns the smallest list that still fails', async () => {
   const needed = [17, 402, 777];
   const shrunk = await shrinkList(
     allEvents(1000),
@@ -88,26 +88,26 @@ export const sim = {
 };`;
 const placeIn = (root: string) => ({ root, folder: 'tests/sim', suffix: '.sim.mjs', exportName: 'sim' });
 
-test('a failing run says the seed, the event, what failed and how to have it again', async () => {
+test('sim: prints seed, event, failure and the command that repeats it', async () => {
   using scratch = scratchRepository({ 'tests/sim/clock.sim.mjs': file });
   const output = collectOutput();
   const code = await simCommand(placeIn(scratch.root), ['clock', '--seed', '9', '--events', '100'], output);
   expect(code).toBe(1);
   expect(output.lines[0]).toBe('clock: seed 9 FAILED at event 49 (tick): ticks below 50: stopped');
-  expect(output.lines.at(-1)).toBe('  again: npm run sim -- clock --seed 9 --events 50');
+  expect(output.lines.at(-1)).toBe('  run again: npm run sim -- clock --seed 9 --events 50');
 });
 
-test('a run that keeps the rules prints its seed and ends with 0', async () => {
+test('sim: prints the seed and exits with 0 if no rule is violated', async () => {
   using scratch = scratchRepository({ 'tests/sim/clock.sim.mjs': file });
   const output = collectOutput();
   const place = placeIn(scratch.root);
   expect(await simCommand(place, ['clock', '--seed', '9', '--events', '40'], output)).toBe(0);
-  expect(output.lines).toEqual(['clock: seed 9, 40 events, no rule broken (tick 40)']);
+  expect(output.lines).toEqual(['clock: seed 9, 40 events, no rule violated (tick 40)']);
   expect(await simCommand(place, ['--list'], output)).toBe(0);
   expect(output.lines.at(-1)).toBe('clock');
 });
 
-test('--all plays every simulation and closes with the count of both kinds', async () => {
+test('sim --all: runs every simulation and prints both counts', async () => {
   using scratch = scratchRepository({
     'tests/sim/clock.sim.mjs': file,
     'tests/sim/watch.sim.mjs': file.replace("'clock'", "'watch'").replace('< 50', '< 500'),
@@ -119,7 +119,7 @@ test('--all plays every simulation and closes with the count of both kinds', asy
   expect(output.lines.at(-1)).toBe('1 passed, 1 failed');
 });
 
-test('a simulation that states its own number of events for CI plays it under --all, and only there', async () => {
+test('sim --all: uses ciEvents of a simulation, which a single run ignores', async () => {
   using scratch = scratchRepository({
     'tests/sim/clock.sim.mjs': file.replace("name: 'clock'", "name: 'clock', ciEvents: 30"),
     'tests/sim/watch.sim.mjs': file.replace("'clock'", "'watch'"),
@@ -128,18 +128,18 @@ test('a simulation that states its own number of events for CI plays it under --
   const place = placeIn(scratch.root);
   expect(await simCommand(place, ['--all', '--seed', '1', '--events', '20'], output)).toBe(0);
   expect(output.lines.slice(0, 2)).toEqual([
-    'clock: seed 1, 30 events, no rule broken (tick 30)',
-    'watch: seed 1, 20 events, no rule broken (tick 20)',
+    'clock: seed 1, 30 events, no rule violated (tick 30)',
+    'watch: seed 1, 20 events, no rule violated (tick 20)',
   ]);
   await simCommand(place, ['clock', '--seed', '1', '--events', '10'], output);
-  expect(output.lines.at(-1)).toBe('clock: seed 1, 10 events, no rule broken (tick 10)');
+  expect(output.lines.at(-1)).toBe('clock: seed 1, 10 events, no rule violated (tick 10)');
 });
 
-test('a wrong name or number is refused with what would be right', async () => {
+test('sim: refuses an unknown name and an invalid number with a hint', async () => {
   using scratch = scratchRepository({ 'tests/sim/clock.sim.mjs': file });
   const place = placeIn(scratch.root);
   const output = collectOutput();
-  await expect(simCommand(place, ['clok'], output)).rejects.toThrow('there are: clock');
+  await expect(simCommand(place, ['clok'], output)).rejects.toThrow('existing names: clock');
   await expect(simCommand(place, ['clock', '--seed', '1.5'], output)).rejects.toThrow(
     '--seed takes a whole number',
   );
