@@ -124,7 +124,7 @@ describe('sign-up', () => {
   it.each([
     ['a short password', { password: 'too short' }],
     ['a long one', { password: 'x'.repeat(129) }],
-    ['no mailbox', { email: 'nowhere' }],
+    ['no email address', { email: 'nowhere' }],
     ['no name', { name: '   ' }],
     ['a name with a NUL', { name: 'a\u0000b' }],
   ])('refuses %s', async (_what, change) => {

@@ -302,7 +302,7 @@ describe('startNotices', () => {
     const { mailer } = harness;
     const loops = startNotices({ db, clock: harness.clock, log, mailer, consoleUrl: null });
     await harness.events(orgId, [low]);
-    await eventually({ what: 'the letter' }, async () => {
+    await eventually({ what: 'the email' }, async () => {
       await harness.clock.advance(1_000);
       return emailsTo(people[0]?.email ?? '').length === 1;
     });

@@ -79,7 +79,7 @@ describe('mailer.send to a faulty server', () => {
     proxy.cut();
     expect(await mailer.send(email)).toMatchObject({ kind: 'unavailable' });
     proxy.heal();
-    await eventually({ what: 'the letter to be sent' }, async () => {
+    await eventually({ what: 'the email to be sent' }, async () => {
       return (await mailer.send(email)).kind === 'sent';
     });
   });

@@ -104,7 +104,7 @@ function serveCreateAndTerminate({ server, operations, ...deps }: InstanceRoutes
 
 const rentalId = z.custom<RentalId>(
   (value) => typeof value === 'string' && parseId('rnt', value) !== null,
-  'is of another list',
+  'belongs to another list',
 );
 const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
 const endedPositionSchema = z.strictObject({ ended: z.int().min(0).max(LAST_INSTANT_MS), id: rentalId });

@@ -121,7 +121,7 @@ function serveCreateAndList({ server, operations, db, ordering }: VolumeRoutes):
 const volumeCursor = z.strictObject({
   volume: z.custom<VolumeId>(
     (value) => typeof value === 'string' && parseId('vol', value) !== null,
-    'is of another list',
+    'belongs to another list',
   ),
 });
 

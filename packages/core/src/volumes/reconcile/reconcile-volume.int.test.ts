@@ -130,7 +130,7 @@ describe('concurrent workers', () => {
         const held = new Promise<void>((resolve) => {
           go = resolve;
         });
-        const fails = (): Promise<never> => Promise.reject(new Error('This volume is poisoned.'));
+        const fails = (): Promise<never> => Promise.reject(new Error('This volume fails.'));
         harness.backend.pause = ({ externalId }) => {
           if (externalId !== toUuid(slow.id)) return Promise.resolve();
           return how === 'hangs' ? held : fails();
