@@ -16,7 +16,7 @@ import { minStatementCount, recordStatements } from './api/statements.ts';
 
 const CONCURRENCY = 16;
 
-/** An organisation may have 500 keys, so creation goes round among enough of them for the fastest machine. */
+/** An organisation may have 500 keys, so creation alternates between enough organisations for the fastest machine. */
 const CREATING_ORGANISATIONS = 64;
 const LISTED_KEYS = 20;
 
@@ -30,7 +30,7 @@ async function seedKeys(database: TestDatabase): Promise<{ reader: string; creat
   return { reader: reading.owner.key, creators };
 }
 
-/** How many statements a request sends once its key is known, which it is for all but one request in 750 ms. */
+/** Statements per request with a cached key; the cache expires after 750 ms. */
 async function countStatements(): Promise<Record<string, number>> {
   await using fixture = await startApiFixture();
   const { owner } = await seedOrganisation(fixture.db);
@@ -74,7 +74,7 @@ async function counts({ note }: CountRun): Promise<BenchReport> {
 export const bench = defineBench({
   name: 'api',
   about:
-    'Requests to an api process as in production, against a bare route and a bare select of the same framework and driver.',
+    'Requests to an api process, compared with a bare route and a bare select of the same framework and driver.',
   counts,
   async run({ measure, pinServer, note }) {
     const counted = await counts({ note });
@@ -118,8 +118,9 @@ export const bench = defineBench({
         Math.round((side.serverCpuUs * 10) / Math.max(1, sides['bare select'].serverCpuUs)) / 10;
       return {
         figures: { ...sides, ...counted.figures },
-        // Processor time of the api against that of a bare select: rates and delays here are also those of the disk
-        // and of whoever else uses the machine. A third of each limit is room for that; statements have none.
+        // Compares processor time, because rates and latencies also depend on the disk and on other processes. A third of each
+        // limit is
+        // tolerance; statements have none.
         bars: [
           atMost('GET /v2/me, processor time in bare selects', 12, times(sides['GET /v2/me'])),
           atMost(

@@ -9,7 +9,7 @@ import { EventStream } from '../packages/inference/src/adapters/text/text-stream
 import { createChatReader } from '../packages/inference/src/wire/chat-request.ts';
 
 const EVENTS = 64;
-/** One call of a side is so many streams: a single one is over before the bench has looked at the clock. */
+/** One measured call is this many streams, because a single one is too short for the clock. */
 const STREAMS = 50;
 
 const frame = (choices: string, counts: string): Buffer =>
@@ -23,7 +23,7 @@ const timings = (predicted: number): string =>
   `"prompt_per_second":6072.8744939271255,"predicted_n":${predicted},"predicted_ms":${0.331 * predicted},` +
   `"predicted_per_token_ms":0.3675,"predicted_per_second":2721.08843537415}`;
 
-/** A stream as llama-server sends it, every event on its own. */
+/** A stream as llama-server sends it, one event per chunk. */
 const stream: readonly Buffer[] = [
   frame('{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":null}}', ''),
   ...Array.from({ length: EVENTS }, (_, at) =>
@@ -78,7 +78,7 @@ const HEAP_SAMPLE_BYTES = 1_024;
 const bytesBelow = ({ selfSize, children }: HeapProfiler.SamplingHeapProfileNode): number =>
   children.reduce((sum, child) => sum + bytesBelow(child), selfSize);
 
-/** Bytes allocated by `work`, by V8's sampling heap profiler, which also counts what was collected meanwhile. */
+/** Bytes allocated by `work`, from V8's sampling heap profiler, which also counts collected objects. */
 async function allocatedBytes(work: () => void): Promise<number> {
   const session = new Session();
   session.connect();
@@ -96,7 +96,6 @@ async function allocatedBytes(work: () => void): Promise<number> {
   }
 }
 
-/** Bytes and allocations, which do not depend on the machine's speed. */
 async function counts(): Promise<BenchReport> {
   const [bytes, bytesByJson] = [rewriteStream(true), rewriteStream(false)];
   const [own, json] = [
@@ -120,7 +119,7 @@ async function counts(): Promise<BenchReport> {
 
 export const bench = defineBench({
   name: 'chat-stream',
-  about: `A stream of ${EVENTS} events told again in our name, against each event parsed and written anew, and a bare copy.`,
+  about: `A stream of ${EVENTS} events rewritten by the gateway, compared with parsing and writing each event, and with a bare copy.`,
   counts,
   async run({ measure }) {
     const sides = await measure(

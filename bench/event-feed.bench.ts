@@ -31,10 +31,7 @@ const ORGANISATIONS = 50;
 const BASELINE_MESSAGES = 5_000;
 const IN_FLIGHT = 500;
 const MESSAGE_BYTES = 500;
-/**
- * Without the pause between two looks of the relay, and compared with the engines' own time for the same hops: on a busy machine
- * both wait for a processor as often. Measured: 8.
- */
+/** Relative to the engines' own time for the same hops, without the relay's polling pause. Measured: 8. */
 const COMMIT_TO_STREAM_TIMES = 16;
 
 function write(database: TestDatabase, orgId: OrgId): Promise<unknown> {
@@ -43,7 +40,7 @@ function write(database: TestDatabase, orgId: OrgId): Promise<unknown> {
   );
 }
 
-/** Commits one event and resolves when a stream that was open before shows it. */
+/** Commits one event and resolves when an open stream delivers it. */
 async function createCommitToStream(database: TestDatabase, feed: Feed): Promise<() => Promise<void>> {
   const orgId = testIds.next('org');
   const { signal } = new AbortController();
@@ -54,7 +51,7 @@ async function createCommitToStream(database: TestDatabase, feed: Feed): Promise
   };
 }
 
-/** One row of the same size in a table that nobody watches: what PostgreSQL takes for it by itself. */
+/** One row of the same size in an unobserved table, as the cost of PostgreSQL alone. */
 async function createBaselineTransaction(database: TestDatabase): Promise<() => Promise<void>> {
   const client = await database.connect();
   await client.query(
@@ -76,10 +73,7 @@ const envelope = {
   traceparent: null,
 } as const;
 
-/**
- * The hops of an event without our code: a commit that notifies, another commit by the listener, a publish to JetStream, and
- * the message at a follower, which then reads a row.
- */
+/** An event's hops without our code: a notifying commit, a commit by the listener, a publish, a follower that reads a row. */
 async function createBaselineHops(
   database: TestDatabase,
   nats: NatsClient,
@@ -108,14 +102,14 @@ async function createBaselineHops(
     await mover.query(insert, [payload]);
     await mover.query('commit');
     await nats.publish(subject, { payload }, { messageId: testIds.next('evt'), envelope });
-    // Messages of the other sides are in the same stream.
+    // The stream also contains messages of the other variants.
     for (let isOwn = false; !isOwn;)
       isOwn = (await follower.take(100, 5_000)).some((message) => message.subject === subject);
     await mover.query('select payload from bench_hops order by id desc limit 1');
   };
 }
 
-/** Fills the outbox at the speed of plain SQL, so that only the relay is measured. */
+/** Fills the outbox with plain SQL, so that only the relay is measured. */
 async function fillOutbox(database: TestDatabase, count: number): Promise<void> {
   const orgIds = Array.from({ length: ORGANISATIONS }, () => testIds.next('org'));
   for (const orgId of orgIds) await write(database, orgId);
@@ -131,7 +125,7 @@ async function fillOutbox(database: TestDatabase, count: number): Promise<void> 
   await client.end();
 }
 
-/** The same messages straight to JetStream, as many under way at once as the relay has: what the engine can do. */
+/** Publishes the same messages directly to JetStream, with as many in flight as the relay has. */
 async function publishBaseline(nats: NatsClient, channels: EventChannels, count: number): Promise<number> {
   const startedMs = systemClock.monotonicMs();
   for (let sent = 0; sent < count; sent += IN_FLIGHT) {
@@ -158,7 +152,7 @@ async function countOf(database: TestDatabase, table: string, where: string): Pr
 export const bench = defineBench({
   name: 'event-feed',
   about:
-    'From commit to an open event stream, against the same hops bare; and how fast relays work off a backlog.',
+    'Time from a commit to an open event stream, compared with the same hops without our code; and the rate at which relays process a backlog.',
   counts: null,
   async run({ measure, note }) {
     await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
@@ -178,7 +172,7 @@ export const bench = defineBench({
         async () => (await countOf(database, 'outbox', 'true')) === 0,
       );
       const movedMs = systemClock.monotonicMs() - startedMs;
-      // While it still moves, the relay shares its core between both; publishing is measured from here on.
+      // Until here the relay shares its core between moving and publishing.
       const unpublished = await countOf(database, 'events', 'published_at is null');
       await eventually(
         { what: 'all published', timeoutMs: 300_000, intervalMs: 50 },

@@ -13,7 +13,7 @@ import { startMillrace } from './gateway/millrace.ts';
 import { createRawClient, type RawClient } from './gateway/raw-client.ts';
 import { startBaseline, startPortkey, startUpstreamDouble, type Gateway } from './gateway/gateways.ts';
 
-/** What is asked of the double behind: JSON at once, or chunks so many milliseconds apart. */
+/** Response that the upstream double sends: JSON at once, or chunks with a pace in milliseconds. */
 interface LoadShape {
   readonly stream: boolean;
   readonly paceMs: number;
@@ -21,9 +21,8 @@ interface LoadShape {
 }
 
 const json: LoadShape = { stream: false, paceMs: 0, chunks: 0 };
-/** As tokens come: each by itself. */
 const paced: LoadShape = { stream: true, paceMs: 2, chunks: 64 };
-/** As fast as the double can, so that many arrive together. */
+/** As fast as the double can send, so that many chunks arrive together. */
 const unpaced: LoadShape = { stream: true, paceMs: 0, chunks: 64 };
 
 type Name = 'direct' | 'bare' | 'Millrace' | 'Portkey';
@@ -55,10 +54,10 @@ function clientOf({ url, headers, model }: Gateway, { stream, paceMs, chunks }: 
   return createRawClient({ url, path: '/v1/chat/completions', headers, body });
 }
 
-/** Fewer bytes than this are no answer: half a stream must not count as a fast one. */
+/** Shorter responses are incomplete and must not count as fast ones. */
 const leastBytes = ({ stream, chunks }: LoadShape): number => (stream ? chunks * 150 : 300);
 
-/** Until a process has compiled what it runs, it costs several times what it will cost for the rest of its life. */
+/** Until its code is compiled, a process uses several times the processor time. */
 const WARM_UP_MS = 12_000;
 
 async function warmUp(call: () => Promise<void>, concurrency: number): Promise<void> {
@@ -77,7 +76,7 @@ async function compare(run: BenchRun, gateways: Gateways, request: LoadShape, co
     const seen = await clients[name].send();
     if (seen.status === 200 && seen.bytes >= leastBytes(request)) firstMs[name].push(seen.firstMs);
     else {
-      if (refused === 0) run.note(`${name} answered ${seen.status} with ${seen.bytes} bytes: ${seen.error}`);
+      if (refused === 0) run.note(`${name} returned ${seen.status} with ${seen.bytes} bytes: ${seen.error}`);
       refused += 1;
     }
   };
@@ -98,7 +97,7 @@ function middle(values: readonly number[]): number {
   return round(values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN, 3);
 }
 
-/** Processor time of Millrace's own process for one request, in that of another's. */
+/** Processor time of Millrace's process per request, relative to another gateway. */
 function times(sides: Readonly<Record<Name, Measure>>, other: Name): number {
   return round(sides.Millrace.serverCpuUs / Math.max(1, sides[other].serverCpuUs), 2);
 }
@@ -107,22 +106,22 @@ const prefixed = <Figure>(prefix: string, figures: Readonly<Record<string, Figur
   Object.fromEntries(Object.entries(figures).map(([name, figure]) => [`${prefix}: ${name}`, figure]));
 
 const COUNTED_REQUESTS = 50;
-/** A gateway answers 503 if Valkey takes longer than the time limit. The count is then repeated. */
+/** A gateway returns 503 if Valkey exceeds the time limit. The count is then repeated. */
 const COUNT_ATTEMPTS = 20;
 const RETRY_AFTER_MS = 1_000;
 
-/** Round trips to Valkey for a request that is reserved and settled: one script each. */
+/** Round trips to Valkey per request: one script to reserve and one to settle. */
 async function counts({ note }: CountRun): Promise<BenchReport> {
   await using direct = await startUpstreamDouble();
   await using millrace = await startMillrace(direct);
   const client = clientOf(millrace, json);
-  /** Returns how many requests were refused with 503. */
+  /** Returns the number of requests refused with 503. */
   const countRefused = async (requests: number): Promise<number> => {
     let refused = 0;
     for (let nth = 0; nth < requests; nth += 1) {
       const { status, error } = await client.send();
       if (status === 503) refused += 1;
-      else if (status !== 200) throw new Error(`Millrace answered ${status}: ${error}`);
+      else if (status !== 200) throw new Error(`Millrace returned ${status}: ${error}`);
     }
     return refused;
   };
@@ -154,7 +153,7 @@ async function counts({ note }: CountRun): Promise<BenchReport> {
 export const bench = defineBench({
   name: 'gateway',
   about:
-    'Chat through Millrace with every check on, through a bare undici.dispatch pass-through and through Portkey, before the same double of an engine. Server time is that of the gateway’s own process; of `direct`, that of the double.',
+    'Chat through Millrace with all checks, through a bare undici.dispatch proxy and through Portkey, to the same upstream double. Server time is that of the gateway process; for `direct`, that of the double.',
   counts,
   async run(run) {
     await using direct = await startUpstreamDouble();
@@ -176,20 +175,21 @@ export const bench = defineBench({
       figures: {
         ...prefixed('JSON', whole.measured),
         ...prefixed('stream', stream.measured),
-        ...prefixed('stream in a rush', burst.measured),
+        ...prefixed('unpaced stream', burst.measured),
         ...prefixed('first chunk p50 ms, one client', first),
         'stream: processor time, times Portkey': times(stream.measured, 'Portkey'),
-        'stream in a rush: processor time, times bare': times(burst.measured, 'bare'),
+        'unpaced stream: processor time, times bare': times(burst.measured, 'bare'),
         ...held.figures,
       },
       bars: [
         atMost('JSON: processor time, times bare', 2, times(whole.measured, 'bare')),
         atMost('JSON: processor time, times Portkey', 0.25, times(whole.measured, 'Portkey')),
-        // One chunk at a time is one read and one write for everybody, so that all gateways are alike: what is done with a
-        // chunk shows best against the one that does nothing, and what a request costs beside its chunks when they rush.
+        // With one chunk at a time, all gateways do one read and one write. So the cost per chunk is compared with the baseline,
+        // and the
+        // cost per request with unpaced chunks.
         atMost('stream: processor time, times bare', 1.3, times(stream.measured, 'bare')),
-        atMost('stream in a rush: processor time, times Portkey', 0.45, times(burst.measured, 'Portkey')),
-        atMost('answers that were none', 0, whole.refused + stream.refused + burst.refused + alone.refused),
+        atMost('unpaced stream: processor time, times Portkey', 0.45, times(burst.measured, 'Portkey')),
+        atMost('invalid responses', 0, whole.refused + stream.refused + burst.refused + alone.refused),
         atMost('first chunk p50, times bare', 2.6, round(first.Millrace / first.bare, 2)),
         ...held.bars,
       ],

@@ -10,23 +10,23 @@ import { startBaseline, startUpstreamDouble } from './gateway/gateways.ts';
 import { openInferenceStack } from '../tests/stack/inference-stack.ts';
 import { seedInferenceTenant } from '../tests/stack/inference-tenant.ts';
 
-/** Hostile input: how long one request blocks a process, and how much memory slow uploads hold. */
+/** Measures how long one hostile request blocks a process, and how much memory slow uploads use. */
 
 const MIB = 1_048_576;
 const BODY_BYTES = 4 * MIB;
 const tag = '<sd_cpp_extra_args>';
 const header = `a${' '.repeat(16_000)}b`;
 
-/** Before: the expressions that stood in the product, kept here to compare with. */
+/** The earlier expressions of the product, for comparison. */
 const before = {
   removeOptions: (text: string): string =>
     text.replaceAll(/<sd_cpp_extra_args>.*?<\/sd_cpp_extra_args>/gis, ''),
   encodings: (text: string): readonly string[] => text.split(/\s*;\s*/),
 };
-/** The old expression takes minutes for the whole body, so it gets a part of it. */
+/** The old expression takes minutes for the whole body, so it gets a part. */
 const OLD_PATTERN_INPUT_SHARE = 32;
 
-/** Processor time of this thread, the shortest of some rounds: other load on the machine does not count. */
+/** Processor time of this thread, the shortest of several rounds, so that other load does not count. */
 function shortestMs(rounds: number, work: () => unknown): number {
   let shortest = Infinity;
   for (let round = 0; round < rounds; round += 1) {
@@ -40,13 +40,13 @@ function shortestMs(rounds: number, work: () => unknown): number {
 
 const { generateImage } = imageOperations({ clock: systemClock, randomSeed: () => 1 });
 
-/** All that a gateway does with the body in one turn of its event loop: count its values, parse it, judge it. */
+/** The work of one turn of the gateway's event loop: count the values of the body, parse and validate it. */
 function readImageRequest(bytes: Buffer): void {
   hasMoreValuesThan(20_000, bytes);
   try {
     generateImage.read(JSON.parse(bytes.toString('utf8')));
   } catch {
-    // Refused: the text is longer than a sampler's name may be.
+    // Refused, because the sampler's name is too long.
   }
 }
 
@@ -92,7 +92,7 @@ interface Uploaded {
   readonly refused: number;
 }
 
-/** Announces 4 MiB in each of many requests, sends a sixteenth of it slowly, and never the rest. */
+/** Announces 4 MiB in many requests, sends a sixteenth slowly, and never sends the rest. */
 async function upload({ port, key, pid }: { port: number; key: string; pid: number }): Promise<Uploaded> {
   const startMib = residentMib(pid);
   let mostMib = startMib;
@@ -114,7 +114,7 @@ async function upload({ port, key, pid }: { port: number; key: string; pid: numb
     await sleep(100);
     mostMib = Math.max(mostMib, residentMib(pid));
   }
-  // Until two seconds have passed without another answer: a busy machine takes its time.
+  // Waits until no response arrived for two seconds, because a busy machine may be slow.
   for (let [quiet, seen] = [0, refused]; quiet < 20; quiet = seen === refused ? quiet + 1 : 0) {
     seen = refused;
     await sleep(100);
@@ -124,7 +124,7 @@ async function upload({ port, key, pid }: { port: number; key: string; pid: numb
   return { grewMib: mostMib - startMib, refused };
 }
 
-/** A server that reads bodies without limits, as gateways did before. */
+/** A server without body limits, as gateways were before. */
 async function uploadToBaseline(): Promise<Uploaded> {
   await using upstream = await startUpstreamDouble();
   await using bare = await startBaseline(upstream);

@@ -64,7 +64,7 @@ async function apply(database: TestDatabase, commands: readonly LedgerCommand[])
   if (refused !== undefined) throw new Error(`The ledger refused: ${JSON.stringify(refused)}`);
 }
 
-/** The same rows and indexes without anything that makes them a ledger: no constraint, trigger, balance or look-up. */
+/** The same rows and indexes without constraints, triggers, balances and look-ups. */
 const baselineTables = `
   create table bare_transfers as select * from ledger_transfers where false;
   alter table bare_transfers add primary key (id);
@@ -89,7 +89,7 @@ const baselineStatement = `
   insert into bare_entries (transfer_id, account_id, amount_nano_usd, account_seq, balance_after_nano_usd)
   select * from unnest($12::uuid[], $13::uuid[], $14::bigint[], $14::bigint[], $14::bigint[])`;
 
-/** One batch of transfers with two entries each, by `unnest`, in one statement of its own. */
+/** Inserts one batch of transfers with two entries each by `unnest` in one statement. */
 async function writeBaseline(client: Pool, accounts: readonly string[]): Promise<void> {
   const ids = accounts.map(() => testIds.nextUuid());
   const repeat = (text: string): string[] => accounts.map(() => text);
@@ -115,7 +115,7 @@ async function writeBaseline(client: Pool, accounts: readonly string[]): Promise
 
 const random = createRandom(1);
 const pickFrom = <T>(list: readonly T[]): T => random.pick(list);
-/** As many parts as there are writers, each with organisations of its own: sinks and sweeps go by organisation too. */
+/** One partition of organisations per writer, because sinks and sweeps also work by organisation. */
 function partition(orgIds: readonly OrgId[]): {
   with(work: (own: readonly OrgId[]) => Promise<void>): Promise<void>;
 } {
@@ -125,13 +125,13 @@ function partition(orgIds: readonly OrgId[]): {
   return {
     with: async (work) => {
       const own = free.shift();
-      if (own === undefined) throw new Error('More writers than parts.');
+      if (own === undefined) throw new Error('There are more writers than partitions.');
       await work(own);
       free.push(own);
     },
   };
 }
-/** The load that holds meet in a busy cell: batches for others, one after the other. */
+/** Posts batches for other organisations continuously, like a busy cell. */
 function keepPosting(database: TestDatabase, orgIds: readonly OrgId[]): { stop(): Promise<void> } {
   let stopped = false;
   const post = async (own: readonly OrgId[]): Promise<void> => {
@@ -154,7 +154,7 @@ function keepPosting(database: TestDatabase, orgIds: readonly OrgId[]): { stop()
 
 const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 
-/** A batch is written with as many statements as one charge is, however large it is. */
+/** A batch must need as many statements as one charge, whatever its size. */
 async function counts({ note }: CountRun): Promise<BenchReport> {
   await ensureUp(['postgres']);
   await using database = await createTestDatabase();
@@ -184,7 +184,7 @@ async function counts({ note }: CountRun): Promise<BenchReport> {
 export const bench = defineBench({
   name: 'ledger',
   about:
-    'Charges in batches against the same rows written by unnest with no checks; a hold against an indexed update.',
+    'Charges in batches, compared with the same rows inserted by unnest without checks; a hold, compared with an indexed update.',
   counts,
   async run({ measure, note }) {
     await ensureUp(['postgres']);

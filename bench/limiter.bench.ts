@@ -8,7 +8,7 @@ import { startValkeyServer } from '@millrace/testing';
 import { createClient } from '@redis/client';
 import type { RedisClientType } from '@redis/client';
 
-// The least that counting can do in one script call: for each counter read it, write it, set when it ends.
+// The least that a counting script can do: read, write and expire each counter.
 const baselineCounters = `
 for _, key in ipairs(KEYS) do
   local used = tonumber(redis.call('HGET', key, 'used') or '0')
@@ -20,7 +20,7 @@ return 1`;
 const organisations = 1000;
 const UNREACHABLE_LIMIT = 1_000_000_000;
 
-/** What the api asks for each request: the address, the key and the organisation, in one call. */
+/** The policies of each api request: address, key and organisation, in one call. */
 function policiesOf(organisation: string): RatePolicy[] {
   const budget = { limit: UNREACHABLE_LIMIT, windowMs: 60_000 };
   return [
@@ -30,7 +30,7 @@ function policiesOf(organisation: string): RatePolicy[] {
   ];
 }
 
-/** Bench keys carry the tags of organisations that exist here alone, so that nothing else is touched. */
+/** Bench keys have tags of organisations that exist only here, so that no other data is touched. */
 async function removeKeys(client: RedisClientType): Promise<void> {
   for await (const keys of client.scanIterator({ MATCH: '*{bench-*', COUNT: 1000 })) {
     if (keys.length > 0) await client.unlink(keys);
@@ -38,10 +38,10 @@ async function removeKeys(client: RedisClientType): Promise<void> {
 }
 
 const COUNTED_CALLS = 100;
-/** The limiter admits a call uncounted if Valkey takes longer than the time limit. The count is then repeated. */
+/** The limiter admits a call uncounted if Valkey exceeds the time limit. The count is then repeated. */
 const COUNT_ATTEMPTS = 20;
 
-/** How often each command was called, by Valkey's own count, since the last reset. */
+/** Calls of each command since the last reset, by Valkey's own count. */
 async function commandCalls(client: RedisClientType): Promise<ReadonlyMap<string, number>> {
   const stats = await client.info('commandstats');
   return new Map(
@@ -49,7 +49,7 @@ async function commandCalls(client: RedisClientType): Promise<ReadonlyMap<string
   );
 }
 
-/** Three policies are one round trip to Valkey. */
+/** Three policies must need one round trip to Valkey. */
 async function counts({ note }: CountRun): Promise<BenchReport> {
   await using server = await startValkeyServer();
   const client: RedisClientType = createClient({ url: server.url });
@@ -61,7 +61,7 @@ async function counts({ note }: CountRun): Promise<BenchReport> {
     const consume = () => limiter.consume({ tag: 'bench-1', policies: policiesOf('bench-1') });
     let trips = Infinity;
     for (let attempt = 1; attempt <= COUNT_ATTEMPTS && trips === Infinity; attempt += 1) {
-      // The first time, this call loads the script; later, it waits behind calls that timed out in the attempt before.
+      // The first call loads the script; in later attempts it waits behind calls that timed out.
       await consume();
       await client.configResetStat();
       let uncounted = 0;
@@ -82,11 +82,11 @@ async function counts({ note }: CountRun): Promise<BenchReport> {
 export const bench = defineBench({
   name: 'limiter',
   about:
-    'Three rate limits in one call of the limiter, against one round trip and a bare script that counts three times.',
+    'Three rate limits in one call of the limiter, compared with one round trip and with a bare script that counts three times.',
   counts,
   async run({ measure, pinServer, note }) {
     const { valkeyUrl } = await ensureUp(['valkey']);
-    // Without the library's timer for each command, which our client does without as well.
+    // Without the library's timer per command, which our client also disables.
     const bare: RedisClientType = createClient({ url: valkeyUrl, commandOptions: { timeout: 0 } });
     await bare.connect();
     const log = createLogger({ name: 'bench', level: 'error' });
@@ -122,8 +122,9 @@ export const bench = defineBench({
       note(`the limiter reaches ${share} % of the rate of three bare counters`);
       return {
         figures: { ...sides, 'share of bare rate, %': share, 'calls not counted': uncounted },
-        // Processor time, because rates and delays are those of whoever else uses the machine. Valkey runs scripts
-        // on one core, so its time for a call is what ends the growth of one Valkey.
+        // Processor time, because rates and latencies depend on other processes. Valkey runs scripts on one core, so its time per
+        // call
+        // limits the rate of one Valkey.
         bars: [
           atLeast('limiter rate as % of three bare counters', 30, share),
           atMost('processor time in Valkey, times that of three bare counters', 3, cpuTimes('serverCpuUs')),

@@ -47,11 +47,11 @@ async function setUp(run: BenchRun, database: TestDatabase): Promise<InsertedMar
   await client.query('vacuum analyze');
   await client.query('checkpoint');
   await client.end();
-  run.note(`${machines} machines planted in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`);
+  run.note(`${machines} machines inserted in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`);
   return market;
 }
 
-/** Until the list is there, in milliseconds from now. */
+/** Waits until the list is complete and returns the milliseconds. */
 async function waitUntilListed(caller: Caller): Promise<number> {
   const startedMs = systemClock.monotonicMs();
   for (;;) {
@@ -64,7 +64,7 @@ async function waitUntilListed(caller: Caller): Promise<number> {
   }
 }
 
-/** What people ask a marketplace for. Each is another one every time. */
+/** Typical queries of a marketplace, different each time. */
 function queryMix(market: InsertedMarket): Readonly<Record<string, () => unknown>> {
   const models = ['H100', 'H200', 'B200', 'A100', 'L40S', 'RTX 4090'];
   const price = { field: 'pricing.price.amount', dir: 'asc' };
@@ -94,7 +94,7 @@ function queryMix(market: InsertedMarket): Readonly<Record<string, () => unknown
   };
 }
 
-/** From the commit that changes one machine in a hundred until the whole list says so of all of them. */
+/** Time from the commit that changes one machine in a hundred until the whole list shows all changes. */
 async function measureUpdate(
   database: TestDatabase,
   market: InsertedMarket,
@@ -132,12 +132,12 @@ const COUNTED_MACHINES = 1_000;
 const BYTES_A_MACHINE = 1_300;
 const PACKED_BYTES_A_MACHINE = 160;
 
-/** Bytes of the whole list for each machine, plain and compressed. */
+/** Bytes of the whole list per machine, plain and compressed. */
 async function counts(): Promise<BenchReport> {
   await ensureUp(['postgres', 'valkey', 'nats']);
   await using database = await createTestDatabase({ statementTimeoutMs: 300_000 });
   await insertMarket(database, { machines: COUNTED_MACHINES, suppliers: 10 });
-  // A slow machine polls many times until the list is there, and the rate limit must not refuse it.
+  // A slow machine polls often until the list is complete, and the rate limit must not refuse it.
   const env = { MILLRACE_RATE_LIMIT_ANONYMOUS_RPM: '1000000' };
   await using api = await startApiProcess({ database, names: testNames(), env });
   const caller = createListingCaller(api.url, 1);
@@ -166,7 +166,7 @@ const env = {
 export const bench = defineBench({
   name: 'listing',
   about:
-    'The listing of 100 000 machines by an api process, against a bare node:http server that sends the same bytes.',
+    'The listing of 100 000 machines by an api process, compared with a bare node:http server that sends the same bytes.',
   counts,
   async run(run) {
     await ensureUp(['postgres', 'valkey', 'nats']);

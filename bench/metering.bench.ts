@@ -14,19 +14,16 @@ const METERS_IN_QUICK = 60_000;
 const METERS_PER_ORGANISATION = 100;
 const MINUTES = 60;
 const ROUNDS = 5;
-/** Both post fewer meters than one batch holds. */
+/** Both post fewer meters than one batch has. */
 const COUNTED_METERS = [600, 12_000];
 const SWEEP_STATEMENTS = 16;
 const HOUR_MS = 3_600_000;
 
-/** A UUIDv7 for each number; the last byte, by which an organisation has its shard, counts through. */
+/** A UUIDv7 per number. The last byte, which determines the shard of an organisation, counts up. */
 const uuid = (space: number, number: string): string =>
   `('019b00${space}0-0000-7000-8000-' || lpad(to_hex(${number}), 12, '0'))::uuid`;
 
-/**
- * Running meters as an hour of sweeps leaves them: each has its own minute of the hour, has posted up to it, and holds
- * the hour after it and the margin. A dollar an hour; every organisation has money for a month.
- */
+/** Meters as after an hour of sweeps: each is posted up to its own minute of the hour and holds the next hour and the margin. */
 function setUp(meters: number): readonly string[] {
   const organisations = floorDivide(meters, METERS_PER_ORGANISATION);
   const rate = '1000000000::bigint';
@@ -79,7 +76,7 @@ const middle = (values: readonly number[]): number =>
 
 const allShards = Array.from({ length: outboxShards }, (_, shard) => shard);
 
-/** Statements of a sweep that posts one meter in sixty: they grow with batches, never with organisations. */
+/** Statements of a sweep that posts one meter in sixty must grow with batches, not with organisations. */
 async function counts({ note }: CountRun): Promise<BenchReport> {
   await ensureUp(['postgres']);
   const log = createLogger({ name: 'bench', level: 'error' });
@@ -110,7 +107,7 @@ async function counts({ note }: CountRun): Promise<BenchReport> {
 export const bench = defineBench({
   name: 'metering',
   about:
-    'One sweep over a million open meters, one in sixty posting, with its look at every wallet, against a bare UPDATE of a million such rows.',
+    'One sweep over a million open meters, which posts one in sixty and checks every wallet, compared with a bare UPDATE of a million such rows.',
   counts,
   async run({ note, quick }) {
     await ensureUp(['postgres']);
@@ -148,7 +145,7 @@ export const bench = defineBench({
     await client.end();
     const times = Number(ratio(middle(sweepMs), middle(bareMs)).toFixed(2));
     const expected = floorDivide(meters, MINUTES);
-    note(`a round posts ${expected} meters and looks at ${wallets} wallets; rounds: ${ROUNDS}`);
+    note(`a round posts ${expected} meters and checks ${wallets} wallets; rounds: ${ROUNDS}`);
     note(`bare, ms: ${bareMs.map(Math.round).join(' ')}; sweep, ms: ${sweepMs.map(Math.round).join(' ')}`);
     return {
       figures: {

@@ -27,21 +27,17 @@ import { Pool } from 'pg';
 import { recordStatements } from './api/statements.ts';
 
 const CLIENTS = 32;
-/** What a process of the product has unless its operator says otherwise. Callers wait in turn for one. */
+/** Default pool size of a process. Callers queue for a connection. */
 const POOL_SIZE = postgresConfig.variables.poolSize.schema.parse(undefined);
 const STATEMENT_TIMEOUT_MS = 300_000;
 const NODES_IN_CLUSTER = 1_000;
 const FABRIC_SIZE = 32;
 const ORGANISATIONS = 100;
-/** The size that the bar is for, and those that show how the cost grows. */
+/** The asserted size, and others that show how the cost grows. */
 const ASSERTED_NODES = 10_000;
 const SIZES = [1_000, ASSERTED_NODES, 100_000];
 const QUICK_SIZES = [1_000];
-/**
- * The bar is for a caller in a process of the product, whose connections are fewer than its callers: it is the time from
- * the call to the commit, the wait for a connection included. It is so many times what a bare insert takes, by the same
- * number of connections or by one for each client, whichever is less.
- */
+/** For the time from call to commit with the wait for a connection, relative to the faster of the two bare inserts. */
 const MAX_TIMES_BASELINE = 5;
 /** A gang also locks its nodes and checks that they share a fabric. */
 const PLACE_STATEMENTS = 4;
@@ -49,7 +45,7 @@ const GANG_STATEMENTS = 7;
 
 const random = createRandom(1);
 
-/** A fleet of which 70 % is sold, each machine with a port: most nodes whole, some in part, as best fit leaves them. */
+/** A fleet that is 70 % sold, each machine with a port: most nodes fully, some partly, as best fit leaves them. */
 const sellMostGpus = `
   with numbered as (
     select node_id, row_number() over (order by node_id) % 20 as place from node_capacity),
@@ -72,12 +68,11 @@ const baselineTable = `
   create table bare_rows (id uuid primary key, org_id uuid not null, node_id uuid not null, created_at timestamptz not null);
   create index on bare_rows (node_id)`;
 
-/** One way to reach the fleet: so many connections for our code, and as many for the bare driver. */
 interface FleetConnections {
   readonly db: Db;
   readonly pool: Pool;
   readonly orgIds: readonly OrgId[];
-  /** What the placing alone took, the wait for a connection included. */
+  /** Durations of placements, including the wait for a connection. */
   readonly placeMs: number[];
 }
 
@@ -104,7 +99,7 @@ async function closeFleetConnections({ db, pool }: FleetConnections): Promise<vo
   await pool.end();
 }
 
-/** What one side has sold, oldest first, and how much of it is kept. */
+/** Sold allocations, oldest first, and how many are kept. */
 interface SoldAllocations {
   readonly most: number;
   readonly live: { readonly orgId: OrgId; readonly placement: Placement }[];
@@ -137,7 +132,7 @@ async function setUp(database: TestDatabase, nodes: number): Promise<void> {
       nodes: Math.min(NODES_IN_CLUSTER, nodes - inserted),
       region: REGION,
       fabricSize: FABRIC_SIZE,
-      // Nobody watches here, and a run may take longer than that is allowed for.
+      // No worker observes the fleet, and a run may take longer than an observation is valid.
       watchedAt: new Date(systemClock.nowMs() + 3_600_000),
     });
   }
@@ -145,7 +140,7 @@ async function setUp(database: TestDatabase, nodes: number): Promise<void> {
   const [org] = await client
     .query<{ id: string }>('select id from organisations limit 1')
     .then(({ rows }) => rows);
-  if (org === undefined) throw new Error('There are organisations.');
+  if (org === undefined) throw new Error('The fleet has no organisation.');
   await client.query(sellMostGpus, [org.id, REGION]);
   await client.query(baselineTable);
   await client.query('vacuum analyze');
@@ -155,7 +150,7 @@ async function setUp(database: TestDatabase, nodes: number): Promise<void> {
 
 const committed = { name: 'place', isolation: 'read committed' } as const;
 
-/** Places, and gives back what was placed longest ago once enough is sold: only the placing is timed. */
+/** Places a machine, and releases the oldest once enough are sold. Only the placement is timed. */
 async function placeAndRelease(
   stage: FleetConnections,
   sold: SoldAllocations,
@@ -185,7 +180,8 @@ async function placeExpectingError(
       () => 'placed',
       (error: unknown) => (isFault(error) ? error.reason : String(error)),
     );
-  if (outcome !== 'INSUFFICIENT_CAPACITY') throw new Error(`Expected a refusal and got ${outcome}.`);
+  if (outcome !== 'INSUFFICIENT_CAPACITY')
+    throw new Error(`Expected INSUFFICIENT_CAPACITY and got ${outcome}.`);
 }
 
 async function insertBaseline({ pool }: FleetConnections): Promise<void> {
@@ -207,9 +203,9 @@ const sizes = [1, 1, 1, 2, 2, 4, 8] as const;
 
 interface Figures {
   readonly figures: Readonly<Record<string, Measure | number>>;
-  /** Through the pool of the product. */
+  /** With the pool of the product. */
   readonly placeP99Ms: number;
-  /** Of the two ways the faster. */
+  /** The faster of the two. */
   readonly bareP99Ms: number;
 }
 
@@ -218,7 +214,7 @@ const quantile = (values: readonly number[], part: number): number => {
   return Number((sorted[Math.floor(sorted.length * part)] ?? 0).toFixed(2));
 };
 
-/** Both sides in both ways, round by round in turn, so that whatever disturbs the machine disturbs them alike. */
+/** Measures both variants with both pools in turn, so that disturbances of the machine affect all of them. */
 async function measureConcurrent(
   run: BenchRun,
   wide: FleetConnections,
@@ -259,7 +255,7 @@ async function measureSize(run: BenchRun, nodes: number): Promise<Figures> {
   for (let made = 0; made < ORGANISATIONS; made += 1) orgIds.push(await createOrganisation(database.db));
   const startedMs = systemClock.monotonicMs();
   await setUp(database, nodes);
-  run.note(`${nodes} nodes planted in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`);
+  run.note(`${nodes} nodes inserted in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`);
 
   const wide = openFleetConnections(database, orgIds, CLIENTS);
   const pooled = openFleetConnections(database, orgIds, POOL_SIZE);
@@ -316,7 +312,7 @@ async function counts(): Promise<BenchReport> {
 export const bench = defineBench({
   name: 'placement',
   about:
-    'Placing machines on a fleet that is 70 % sold, from 32 clients, against a bare indexed insert, and how it grows with the fleet.',
+    'Placements on a fleet that is 70 % sold, from 32 clients, compared with a bare indexed insert, and how the cost grows with the fleet.',
   counts,
   async run(run) {
     await ensureUp(['postgres']);

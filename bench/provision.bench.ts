@@ -10,7 +10,7 @@ const QUICK_ROUNDS = 2;
 const MAX_TIMES_BASELINE = 1.25;
 const POLL_MS = 20;
 const TIMEOUT_MS = 60_000;
-/** Above the ports that rentals are given. */
+/** Above the ports that rentals get. */
 const FIRST_BARE_PORT = 35_000;
 
 const quantile = (values: readonly number[], part: number): number => {
@@ -24,12 +24,12 @@ interface Variants {
   readonly tenant: StackTenant;
 }
 
-/** From the order to the moment at which the tenant reads Running, which is after a proof with two logins. */
+/** Time from the order until the tenant reads Running, including the readiness check with two logins. */
 async function provisionWithMillrace({ tenant }: Variants): Promise<number> {
   const startedMs = systemClock.monotonicMs();
   const request = { gpuCount: 1, gpuType: GPU_TYPE, region: REGION };
   const made = await tenant.call('POST', '/v2/on-demand/virtual-machine-rentals', { body: request });
-  if (made.status !== 200) throw new Error(`It was refused: ${JSON.stringify(made.json)}`);
+  if (made.status !== 200) throw new Error(`The order was refused: ${JSON.stringify(made.json)}`);
   const { id } = made.json as { id: number };
   await waitForStatus(tenant, id, 'Running');
   const tookMs = systemClock.monotonicMs() - startedMs;
@@ -50,7 +50,7 @@ async function waitForStatus(tenant: StackTenant, id: number, status: string): P
   throw new Error(`Rental ${id} is not ${status} after ${TIMEOUT_MS} ms.`);
 }
 
-/** The same machine by hand: create, key, start, and the same login until it lets us in. */
+/** Creates the same machine directly: create, key, start, and retry the login until it succeeds. */
 async function provisionWithBaseline({ stack, bare }: Variants, nth: number): Promise<number> {
   const member = stack.incus.members[nth % stack.incus.members.length];
   if (member === undefined) throw new Error('The cluster has no members.');
@@ -62,7 +62,7 @@ async function provisionWithBaseline({ stack, bare }: Variants, nth: number): Pr
     member: member.name,
     address: member.address,
     port: FIRST_BARE_PORT + nth,
-    // The last ones: rentals begin with the first.
+    // The last GPUs, because rentals start with the first.
     gpuPciAddresses: gpus.slice(-1).map(({ pciAddress }) => pciAddress),
     publicKey,
   };
@@ -96,7 +96,7 @@ async function measure(run: BenchRun, sides: Variants): Promise<{ millrace: numb
 export const bench = defineBench({
   name: 'provision',
   about:
-    'POST to Running on a real Incus cluster, proof and billing included, against the same container made on bare Incus and logged into.',
+    'POST to Running on a real Incus cluster, with readiness check and billing, compared with the same container on bare Incus and a login.',
   counts: null,
   async run(run) {
     const stack = await openRentalStack();

@@ -25,14 +25,14 @@ import { Pool } from 'pg';
 import { startApiFixture } from '../apps/api/src/api.fixture.ts';
 import { minStatementCount } from './api/statements.ts';
 
-/** Live rentals of one organisation, and of the others around it. */
+/** Live rentals of one organisation, and of the others. */
 const OWN = 10_000;
 const OTHERS = 90_000;
 const ORGANISATIONS = 90;
 const QUICK_PART = 10;
 const PAGE = 100;
 const CONCURRENCY = 8;
-/** A page is read with as many statements as one rental is, however long it is. */
+/** A page must need as many statements as one rental, whatever its length. */
 const STATEMENTS = 7;
 
 const list = '/v2/on-demand/virtual-machine-rentals';
@@ -61,17 +61,17 @@ async function setUp(run: BenchRun, database: TestDatabase): Promise<ReadSetup> 
   await client.query('vacuum analyze');
   await client.query('checkpoint');
   await client.end();
-  run.note(`${rentals.length} rentals planted in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`);
+  run.note(`${rentals.length} rentals inserted in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`);
   return { database, reader, rentals: rentals.slice(rentals.length / 2) };
 }
 
 function ownerOf({ owner }: Pick<SeededOrganisation, 'owner'>): UserId {
   const id = parseId('usr', owner.userId);
-  if (id === null) throw new Error(`${owner.userId} is nobody's id.`);
+  if (id === null) throw new Error(`${owner.userId} is not a user id.`);
   return id;
 }
 
-/** How many statements a request sends once its key is known. */
+/** Statements of a request with a cached key. */
 async function countStatements(): Promise<Record<string, number>> {
   await using fixture = await startApiFixture();
   const fleet = await insertFleet(fixture.db, { nodes: 1 });
@@ -92,7 +92,7 @@ async function countStatements(): Promise<Record<string, number>> {
   };
 }
 
-/** The same rows by the bare driver: the rental's own, without what belongs to it. */
+/** The rows of the rentals alone, read with the bare driver. */
 const baselinePage = {
   name: 'bare-page',
   text: `select * from rentals where org_id = $1 and mode = 'live' and kind = 'virtual-machine' and status = 'Running'
@@ -103,11 +103,11 @@ const baselineOne = { name: 'bare-one', text: 'select * from rentals where wire_
 async function get(url: string, key: string): Promise<{ readonly nextCursor?: string | null }> {
   const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
   const text = await response.text();
-  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${text.slice(0, 300)}`);
+  if (response.status !== 200) throw new Error(`${url} returned ${response.status}: ${text.slice(0, 300)}`);
   return JSON.parse(text) as { readonly nextCursor?: string | null };
 }
 
-/** Every page of the list, one after the other, as a client that wants all of it reads it. */
+/** Reads all pages of the list in sequence. */
 async function walk(url: string, key: string): Promise<void> {
   for (let cursor: string | null = ''; cursor !== null;) {
     const from: string = cursor === '' ? '' : `&cursor=${cursor}`;
@@ -128,7 +128,7 @@ async function counts({ note }: CountRun): Promise<BenchReport> {
 export const bench = defineBench({
   name: 'rentals-read',
   about:
-    'Listing and reading the rentals of an organisation that has 10 000 among 100 000, through an api process, against the bare query.',
+    'Listing and reading the rentals of an organisation that has 10 000 of 100 000, through an api process, compared with the bare query.',
   counts,
   async run(run) {
     const counted = await counts(run);

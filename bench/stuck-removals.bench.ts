@@ -14,24 +14,24 @@ import {
   type WorkerProcess,
 } from '@millrace/testing';
 
-/** Rentals that have ended and whose machines cannot be removed, because their cluster is dead. */
+/** Ended rentals whose machines cannot be removed, because their cluster is unreachable. */
 const REMOVALS = 1_000;
 const WINDOW_MS = 120_000;
 const QUICK_WINDOW_MS = 20_000;
-/** The first seconds of a worker compile its code and connect it. */
+/** In its first seconds a worker compiles its code and connects. */
 const WARM_UP_MS = 15_000;
 const MAX_CORE_PERCENT = 5;
-/** Linux counts the CPU time of processes in hundredths of a second. */
+/** Linux counts processor time in hundredths of a second. */
 const MS_PER_TICK = 10;
 
 async function cpuMs({ pid }: WorkerProcess): Promise<number> {
   const stat = await readFile(`/proc/${String(pid)}/stat`, 'utf8');
-  // The name in brackets may hold spaces; the fields after it do not.
+  // The name in parentheses may contain spaces; the fields after it do not.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
 }
 
-/** The part of one core that the worker takes, in percent. */
+/** Share of one core that the worker uses, in percent. */
 async function corePercent(worker: WorkerProcess, windowMs: number): Promise<number> {
   const [startedMs, before] = [systemClock.monotonicMs(), await cpuMs(worker)];
   await systemClock.sleep(windowMs);
@@ -39,7 +39,7 @@ async function corePercent(worker: WorkerProcess, windowMs: number): Promise<num
   return Math.round((used / (systemClock.monotonicMs() - startedMs)) * 10_000) / 100;
 }
 
-/** As the rows are after hours of silence: each removal has failed often, and its next try is somewhere within the hour. */
+/** Rows as after hours without contact: each removal failed often, and its next attempt is within the hour. */
 async function insertStuckRentals(database: TestDatabase, clusterId: ClusterId): Promise<void> {
   const client = await database.connect();
   await client.query(
@@ -73,7 +73,7 @@ async function measure(run: BenchRun): Promise<{ idle: number; stuck: number; ro
   try {
     const fleet = await insertFleet(database.db, { nodes: 130, driver: 'incus' });
     const client = await database.connect();
-    // Nothing listens there.
+    // No program listens on this port.
     await client.query(
       `update clusters set endpoint = 'https://127.0.0.1:1', status = 'silent', status_since = now() - interval '3 hours'`,
     );
@@ -95,7 +95,7 @@ async function measure(run: BenchRun): Promise<{ idle: number; stuck: number; ro
 
 export const bench = defineBench({
   name: 'stuck-removals',
-  about: `The part of a core that ${REMOVALS} removals on a dead cluster take of a real worker, against the same worker without them.`,
+  about: `The share of a core that a real worker uses for ${REMOVALS} removals on an unreachable cluster, compared with the same worker without them.`,
   counts: null,
   async run(run) {
     const { idle, stuck, rounds } = await measure(run);

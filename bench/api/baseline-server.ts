@@ -1,10 +1,7 @@
 import Fastify from 'fastify';
 import { Pool } from 'pg';
 
-/**
- * What the framework and the driver cost by themselves: a route that answers a constant, and one that answers a row.
- * Started with the port and the address of a database; runs as a process of its own, as the api does.
- */
+/** Cost of framework and driver alone, as a process: one route returns a constant, one a row. */
 const [port = '', databaseUrl = ''] = process.argv.slice(2);
 const pool = new Pool({ connectionString: databaseUrl, max: 10 });
 const server = Fastify({ logger: false });

@@ -7,7 +7,7 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Sends requests over connections that stay open, and throws for any status but the expected one. */
+/** Sends requests over keep-alive connections, and throws for any status but the expected one. */
 export function createCaller(baseUrl: string, connections: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const call = (path: string, expected: number, options: RequestOptions = {}): Promise<void> =>
@@ -29,7 +29,7 @@ export function createCaller(baseUrl: string, connections: number) {
         response.once('error', reject);
         response.once('end', () => {
           if (response.statusCode === expected) resolve();
-          else reject(new Error(`${path} answered ${response.statusCode}: ${text.slice(0, 300)}`));
+          else reject(new Error(`${path} returned ${response.statusCode}: ${text.slice(0, 300)}`));
         });
       });
       outgoing.end(options.body === undefined ? undefined : JSON.stringify(options.body));

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 
-/** The SQL that `work` sends. The driver sends one statement at a time, so each of them is one round trip. */
+/** The SQL that `work` sends. Each statement is one round trip, because the driver sends one at a time. */
 export async function recordStatements(work: () => Promise<unknown>): Promise<readonly string[]> {
   const sent: string[] = [];
   const original = Client.prototype.query;
@@ -20,10 +20,7 @@ export async function recordStatements(work: () => Promise<unknown>): Promise<re
 
 const ATTEMPTS = 9;
 
-/**
- * How many statements a request sends while its key is cached: the fewest of several attempts, since on a slow machine the key
- * may have to be read again in between. Refused requests do not count, since they may send fewer statements.
- */
+/** The fewest statements of several attempts, because the cached key may expire in between. Refused requests do not count. */
 export async function minStatementCount(
   request: (attempt: number) => Promise<{ readonly status: number }>,
 ): Promise<number> {

@@ -1,10 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { Pool, type Dispatcher } from 'undici';
 
-/**
- * The least that a gateway can be in Node: the request goes on as it came, the answer comes back as it came, with
- * backpressure and nothing else. Started with its port and the address behind it.
- */
+/** The smallest possible gateway in Node, as a process: forwards request and response unchanged, with backpressure. */
 const [port = '', upstream = ''] = process.argv.slice(2);
 const pool = new Pool(upstream, { allowH2: false, connections: 2_000, pipelining: 1 });
 
@@ -12,7 +9,7 @@ function relay(to: ServerResponse): Dispatcher.DispatchHandler {
   return {
     onRequestStart: (controller) => {
       to.on('close', () => {
-        if (!to.writableFinished) controller.abort(new Error('the client left'));
+        if (!to.writableFinished) controller.abort(new Error('the client disconnected'));
       });
       to.on('drain', () => controller.resume());
     },

@@ -1,19 +1,17 @@
 import { createRequire } from 'node:module';
 import { freePort, startCommand, startProcess, type TestProcess } from '@millrace/testing';
 
-/** What requests are sent through in the bench. Each is a process of its own. */
-
 export interface Gateway {
   readonly name: string;
   readonly pid: number;
   readonly url: string;
-  /** What a request must carry to be let through to the engine behind. */
+  /** Headers that a request needs to reach the upstream. */
   readonly headers: Readonly<Record<string, string>>;
   readonly model: string;
 }
 
 export interface StartedGateway extends Gateway {
-  /** What its processes have said: for a failure. */
+  /** Output of its processes, to print after a failure. */
   output(): string;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -25,7 +23,7 @@ function started(process: TestProcess, gateway: Omit<Gateway, 'pid' | 'name'>): 
 
 export const MODEL = 'double';
 
-/** A double of an engine: nothing of what is measured happens in it. */
+/** The upstream double, which is not measured. */
 export async function startUpstreamDouble(): Promise<StartedGateway> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -52,7 +50,7 @@ export async function startBaseline(upstream: Gateway): Promise<StartedGateway> 
   return started(process, { url, headers: {}, model: MODEL });
 }
 
-/** Portkey's open-source gateway as it comes, told where to go by its headers. */
+/** Portkey's open-source gateway, unmodified and routed by headers. */
 export async function startPortkey(upstream: Gateway): Promise<StartedGateway> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;

@@ -12,7 +12,7 @@ const PRICES = { prompt_token: 1_000, cached_prompt_token: 100, completion_token
 const BALANCE_NANO_USD = 1_000_000_000_000_000n;
 
 export interface StartedMillrace extends StartedGateway {
-  /** Scripts that the Valkey of the credit leases has run so far, by its own count. */
+  /** Scripts that the Valkey of the credit leases has run so far. */
   scriptCalls(): Promise<number>;
 }
 
@@ -27,11 +27,7 @@ async function scriptCallsOf(url: string): Promise<number> {
   );
 }
 
-/**
- * The product, and a request that is checked in every way there is: a key with limits of requests, tokens and money, an
- * organisation with its own, a model with its own, money that is reserved and settled, usage that is stored before that.
- * The double behind it is told to be vLLM, which counts in every chunk: the dearest of the dialects.
- */
+/** The product with all checks. The upstream is configured as vLLM, which counts in every chunk: the most expensive dialect. */
 export async function startMillrace(upstream: Gateway): Promise<StartedMillrace> {
   const stack = await openInferenceStack({ llamas: [] });
   try {

@@ -4,10 +4,10 @@ import { atMost, type BenchAssertion, type BenchRun } from '@millrace/runners';
 import type { RawClient, RawResponse } from './raw-client.ts';
 import type { Gateway } from './gateways.ts';
 
-/** Many streams at once, each slow as a real one: what they cost in memory, and that it does not grow. */
+/** Measures the memory of many slow concurrent streams, which must not grow. */
 
 const STREAMS = 1_000;
-/** So many come at once, until all are there. */
+/** Streams to open at once, until all are open. */
 const STEP = 50;
 const STEP_MS = 100;
 
@@ -24,7 +24,7 @@ function residentMib(pid: number): number {
 const middle = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-/** `clientOf` gives a client whose streams have so many chunks, 100 ms apart. */
+/** `clientOf` returns a client whose streams have this many chunks, 100 ms apart. */
 export async function measureOpenStreams(
   run: BenchRun,
   gateway: Gateway,
@@ -47,7 +47,7 @@ export async function measureOpenStreams(
   client.close();
   const refused = responses.filter(({ status }) => status !== 200).length;
   const whole = responses.filter(({ status, bytes }) => status === 200 && bytes > seconds * 10 * 100).length;
-  // The first third is the filling of heaps and buffers; then the middle of the next against that of the last.
+  // The first third fills heaps and buffers; the median of the second is compared with that of the last.
   const third = Math.floor(samples.length / 3);
   const early = middle(samples.slice(third, 2 * third));
   const late = middle(samples.slice(2 * third));

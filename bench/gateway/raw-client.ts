@@ -1,12 +1,11 @@
 import { connect, type Socket } from 'node:net';
 
-/** One answer as a client saw it. */
 export interface RawResponse {
   readonly status: number;
   /** From sending to the first byte of the body. */
   readonly firstMs: number;
   readonly bytes: number;
-  /** The beginning of an answer that was none; empty otherwise. */
+  /** Start of an error response; empty otherwise. */
   readonly error: string;
 }
 
@@ -25,10 +24,7 @@ export interface RawRequest {
 const headEndMark = '\r\n\r\n';
 const lastChunk = '0\r\n\r\n';
 
-/**
- * Sends the same request again and again over connections that stay open, and reads no more of the answers than it takes
- * to know their end. A client like any other would cost more than what is measured.
- */
+/** Parses only enough to find the end of a response; a complete client would cost more than the gateways. */
 export function createRawClient(request: RawRequest): RawClient {
   const { hostname, port } = new URL(request.url);
   const body = JSON.stringify(request.body);
@@ -61,7 +57,7 @@ export function createRawClient(request: RawRequest): RawClient {
   return {
     send: async () => {
       const reused = usable();
-      // A server may close one that was idle for long in the very moment in which it is used again.
+      // A server may close an idle connection at the moment of its reuse.
       if (reused !== null) {
         const seen = await exchange(reused).catch(() => null);
         if (seen !== null) return seen;
@@ -80,7 +76,7 @@ interface Connection {
   close(): void;
 }
 
-/** What is being waited for: the head first, then so many bytes or the last chunk. */
+/** The response being read: the head, then a number of bytes or the last chunk. */
 interface Pending {
   readonly startedMs: number;
   readonly resolve: (seen: RawResponse) => void;
@@ -106,7 +102,7 @@ async function openConnection(host: string, port: number): Promise<Connection> {
     pending = null;
   };
   socket.on('error', fail);
-  socket.on('close', () => fail(new Error('The connection was closed in the middle of an answer.')));
+  socket.on('close', () => fail(new Error('The connection was closed during a response.')));
   socket.on('data', (chunk) => {
     if (pending === null || !read(pending, chunk)) return;
     const { status, firstMs, bytes, error, resolve } = pending;

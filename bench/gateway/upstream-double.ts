@@ -1,10 +1,9 @@
 import { createServer, type Socket } from 'node:net';
 
 /**
- * A double of an inference engine, as cheap as Node can make one: answers that were written beforehand, over plain
- * sockets. It speaks vLLM's dialect, and counts in every chunk when it is asked to, as that engine does. Started with a
- * port. The prompt says how it streams: `pace=2` leaves 2 ms between chunks, 0 one turn of the event loop; `chunks=64` is how
- * many there are.
+ * Double of an inference engine with prepared responses over plain sockets, so that it costs little. It uses vLLM's dialect and
+ * counts in every chunk if requested. The prompt sets the stream: `pace=2` waits 2 ms between chunks, 0 one turn of the event
+ * loop; `chunks=64` sets their number.
  */
 const [port = ''] = process.argv.slice(2);
 
@@ -38,7 +37,7 @@ const whole = (body: string, type = 'application/json'): Buffer =>
     `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 
-/** One event as one chunk of HTTP, so that each is a write of its own. */
+/** One event per HTTP chunk, so that each is a separate write. */
 const toChunk = (event: string): Buffer => {
   const text = `data: ${event}\n\n`;
   return Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
@@ -47,7 +46,7 @@ const toChunk = (event: string): Buffer => {
 type StreamFormat = 'plain' | 'asked' | 'counting';
 const written = new Map<string, readonly Buffer[]>();
 
-/** A stream of so many chunks with something in them, between the head and the end. */
+/** A stream with this many content chunks. */
 function streamOf(dialect: StreamFormat, chunks: number): readonly Buffer[] {
   const name = `${dialect} ${chunks}`;
   const found = written.get(name);

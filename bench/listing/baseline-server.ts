@@ -1,10 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 
-/**
- * What it costs to send these bytes at all: a bare server of Node that answers everything with a file it has in memory.
- * Started with the port and the file; runs as a process of its own, as the api does.
- */
+/** Cost of sending the bytes alone: a Node server that returns a file from memory. Runs as a process with a port and the file. */
 const [port = '', file = ''] = process.argv.slice(2);
 const bytes = await readFile(file);
 createServer((request, response) => {

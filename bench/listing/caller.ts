@@ -7,9 +7,7 @@ export interface ListingResponse {
 }
 
 export interface Caller {
-  /** Reads the answer to its end and throws it away. */
   call(body: unknown, headers?: Readonly<Record<string, string>>): Promise<ListingResponse>;
-  /** The same, kept. */
   read(
     body: unknown,
     headers?: Readonly<Record<string, string>>,
@@ -17,7 +15,7 @@ export interface Caller {
   close(): void;
 }
 
-/** Asks for machines over connections that stay open. It takes gzip, as every client does that lists many. */
+/** Requests machines over keep-alive connections, with gzip like clients that list many. */
 export function createListingCaller(baseUrl: string, connections: number): Caller {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const send = (
@@ -44,7 +42,7 @@ export function createListingCaller(baseUrl: string, connections: number): Calle
           const status = response.statusCode ?? 0;
           if (status === 200 || status === 304) resolve({ status, headers: response.headers, bytes });
           else
-            reject(new Error(`the listing answered ${status}: ${Buffer.concat(errorBody ?? []).toString()}`));
+            reject(new Error(`the listing returned ${status}: ${Buffer.concat(errorBody ?? []).toString()}`));
         });
       });
       outgoing.end(JSON.stringify(body));

@@ -3,7 +3,7 @@ import { createTenant, insertSupplier, testIds, type TestDatabase } from '@millr
 import { createRandom } from '@millrace/testing/random';
 import type { Client } from 'pg';
 
-/** A marketplace as suppliers would have filled it: each machine a cluster of its own, of a few kinds, a third in use. */
+/** A realistic marketplace: each machine is a cluster, of a few kinds, and a third are in use. */
 
 const models = [
   { model: 'NVIDIA H100 80GB HBM3', type: 'h100', ramMb: 81_559, form: 'sxm5' },
@@ -49,7 +49,7 @@ export async function insertMarket(
   const random = createRandom(2);
   const at = new Date();
   const client = await database.connect();
-  // Without triggers and checks of keys, which take ten times as long as the rows; what they would count is written below.
+  // Without triggers and foreign key checks, which take ten times as long as the rows; their counts are written below.
   await client.query('set session_replication_role = replica');
   await client.query(sql`insert into providers (id, variant, driver, mode, updated_at)
     values (${PROVIDER}, 'V1', 'incus', 'live', ${at})`);
@@ -101,7 +101,7 @@ async function insertListedSupplier({ db }: TestDatabase, client: Client): Promi
   return { id, org: toUuid(orgId), token };
 }
 
-/** Values in a statement become its parameters. */
+/** Turns embedded values into parameters. */
 function sql(strings: TemplateStringsArray, ...values: unknown[]): { text: string; values: unknown[] } {
   return { text: strings.reduce((text, part, index) => `${text}$${index}${part}`), values };
 }
@@ -122,7 +122,7 @@ interface Machine {
   readonly gpus: number;
 }
 
-/** As their certificates are in earnest: longer than all the rest of the row. */
+/** As long as real certificates: more than the rest of the row. */
 const CERTIFICATE = 'x'.repeat(800);
 
 async function insertMachines(

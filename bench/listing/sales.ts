@@ -7,7 +7,7 @@ const REGION = 'bench-sales';
 const SALES_IN_TURN = 200;
 const TURNS = 20;
 const QUICK_TURNS = 2;
-/** What the listing may add to the sale of a machine that is not on it. */
+/** Limit for the cost that the listing adds to the sale of a machine outside the marketplace. */
 const MAX_SLOWDOWN = 1.03;
 
 const committed = { name: 'sell', isolation: 'read committed' } as const;
@@ -17,11 +17,7 @@ export interface Sales {
   readonly bars: readonly BenchAssertion[];
 }
 
-/**
- * What machines that are no part of the marketplace pay for it: sales and releases of one GPU, in turns with the trigger
- * that notes changes of the listing and without it. The middle of all sales counts, which those that waited for a disk or
- * for somebody else do not move.
- */
+/** Alternates with and without the trigger that records changes of the listing. The median ignores waits for the disk. */
 export async function measureSales(run: BenchRun): Promise<Sales> {
   await using database = await createTestDatabase({ isSynced: true, poolSize: 1 });
   const { db } = database;
@@ -59,7 +55,7 @@ export async function measureSales(run: BenchRun): Promise<Sales> {
       await client.query(`alter table node_capacity ${side} trigger node_capacity_listed`);
       for (let sold = 0; sold < SALES_IN_TURN; sold += 1) {
         const ms = await sell();
-        // The first turn warms both sides up, and so do the first sales after the change.
+        // The first turn and the first sales after each change warm up.
         if (turn > 0 && sold >= SALES_IN_TURN / 4) tookMs[side].push(ms);
       }
     }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import type { IncusClusterEndpoints } from '@millrace/services';
 
-/** A machine on Incus as somebody makes it by hand: four calls, and nothing that Millrace adds. */
+/** A machine created with four Incus calls, without anything that Millrace adds. */
 
 export interface BaselineMachine {
   readonly name: string;
@@ -14,7 +14,7 @@ export interface BaselineMachine {
 }
 
 export interface BaselineIncus {
-  /** Made, keyed and started: the engine says that it runs. */
+  /** Resolves when the engine reports that the machine runs. */
   create(machine: BaselineMachine): Promise<void>;
   remove(name: string): Promise<void>;
   close(): void;
@@ -30,7 +30,7 @@ export function connectBaselineIncus(cluster: IncusClusterEndpoints): BaselineIn
     cert: readFileSync(cluster.clientCertificateFile),
     key: readFileSync(cluster.clientKeyFile),
     ca: readFileSync(cluster.serverCertificateFile),
-    // The certificate is pinned; it names no host.
+    // The certificate is pinned and names no host.
     checkServerIdentity: () => undefined,
   });
 
@@ -38,7 +38,7 @@ export function connectBaselineIncus(cluster: IncusClusterEndpoints): BaselineIn
     sendTo({ agent, url: entry.url }, { method, path, body, headers });
   const perform = async (method: string, path: string, body: object): Promise<void> => {
     const { operation } = await send(method, path, JSON.stringify(body));
-    // The engine names the project behind a question mark.
+    // The engine appends the project as a query.
     const [operationPath = ''] = operation.split('?');
     if (operationPath !== '') await send('GET', `${operationPath}/wait?timeout=60`, null);
   };
