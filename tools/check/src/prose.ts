@@ -1,7 +1,7 @@
+import { proseProblems } from '@millrace/lint/prose';
 import { marked } from 'marked';
 import type { Token, Tokens } from 'marked';
 
-import { proseProblems } from '../../lint/src/prose.ts';
 import type { Page } from './docs.ts';
 
 export interface Prose {

@@ -9,6 +9,7 @@ export interface Step {
 
 const sources = ['apps', 'packages', 'tools', 'tests', 'bench'];
 const decisions = 'tools/check/decisions/main.ts';
+const prose = 'tools/check/prose/main.ts';
 const openapi = 'tools/openapi/src/main.ts';
 const storedNames = 'tools/lint/main.ts';
 
@@ -55,6 +56,11 @@ export const steps: readonly Step[] = [
     finds: 'decision pages with missing parts or without an index entry',
     command: [decisions],
     fix: [decisions, '--write'],
+  },
+  {
+    name: 'prose',
+    finds: 'refused words, long sentences and long table cells in documents',
+    command: [prose],
   },
   {
     name: 'openapi-current',
