@@ -113,7 +113,7 @@ describe('volume API', () => {
     });
   });
 
-  it('quotes a price before creation, and none for an unavailable size', async () => {
+  it('quotes a price before creation, and refuses an unavailable size or region', async () => {
     const quote = (query: string) => fixture.call({ method: 'GET', path: `${volumes}/quote?${query}`, key });
     const nothing = { costPerHourNanoUsd: '0', costPer30DaysNanoUsd: '0', holdNanoUsd: '0' };
     const quoted = await quote('region=mock-region&sizeInGb=512');

@@ -44,7 +44,7 @@ it('addressIn returns the same address for the same attempt, and another for the
   expect(addressIn('10.20.0.1/16', id, 0)).not.toBe(addressIn('10.20.0.1/16', id, 1));
 });
 
-it('addressIn returns null for invalid or too small networks', () => {
+it('addressIn returns null for networks that are invalid, too small or too large', () => {
   for (const network of ['', 'none', '10.0.0.1', '10.0.0.1/31', '10.0.0.1/0', '300.0.0.1/24', 'fd00::1/64']) {
     expect(addressIn(network, 'x', 0), network).toBeNull();
   }

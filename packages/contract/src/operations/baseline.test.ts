@@ -45,7 +45,7 @@ describe('all operations', () => {
     }
   });
 
-  it('honour an idempotency key on every baseline operation that changes something', () => {
+  it('honour an Idempotency-Key if docs/interface.md specifies them and they change a resource', () => {
     const changing = operationsOf(contract).filter(
       (o) => o.source === 'interface' && o.idempotency === 'key',
     );

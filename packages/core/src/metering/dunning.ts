@@ -62,7 +62,7 @@ export function dunningLevelAt(current: DunningLevel, runway: number | null): Du
 
 export interface DunningTransition {
   readonly step: DunningLevel;
-  /** Set only on the way down, once for several levels. */
+  /** Null if the level rises. A fall across several levels has one announcement, that of the level reached. */
   readonly announce: 'balance.low' | 'balance.floor' | null;
   /** The wallet has money again, so unclaimed actions are not needed. */
   readonly recovered: boolean;

@@ -26,7 +26,7 @@ export function toWirePrice(price: Price): WirePrice {
   };
 }
 
-/** An omitted network means all networks. */
+/** A GPU price without a network type applies to both types, Ethernet and InfiniBand. */
 export function fromWireSubject(subject: Body<Operations['adminCreatePrice']>['subject']): PriceSubject {
   return subject.kind === 'gpu' ? { ...subject, networkType: subject.networkType ?? null } : subject;
 }

@@ -151,7 +151,7 @@ async function split({ supplier }: Run) {
 }
 
 it.each([1, 2, 3, 4, 5, 6])(
-  'tenant and operator paid exactly the supplier’s earnings and the fee: seed %s',
+  'charges paid by the tenant or absorbed by the operator equal the supplier’s earnings plus the fee: seed %s',
   async (seed) => {
     const random = createRandom(seed);
     const supplier = await harness.supplier();

@@ -165,7 +165,8 @@ const howToMigrate = 'Run millrace-admin migrate first.';
 
 /**
  * Throws if the database is older than this code expects. A newer database is accepted: migrations stay compatible with
- * older code, so a deployment migrates first and replaces the processes later. Also reads the clock for `db.clock`.
+ * older code, so a deployment migrates first and replaces the processes later. Also reads the time of the database,
+ * because `db.clock` throws before the first reading.
  */
 export async function requireSchema(db: Db, directory = migrationsDirectory): Promise<void> {
   const needed = (await readMigrations(directory)).length;

@@ -29,7 +29,7 @@ export function step<T>(
   });
 }
 
-/** The envelope that the ingress sent with this invocation. Null if Millrace did not send it. */
+/** Reads cell, mode, actor and trace from the headers of the invocation. Null if Millrace did not send the invocation. */
 export function envelopeOf(ctx: Pick<Context, 'request'>): Envelope | null {
   const { headers } = ctx.request();
   return envelopeFromHeaders((name) => headers.get(name));

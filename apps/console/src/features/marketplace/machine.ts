@@ -1,7 +1,7 @@
 import type { Item } from '@millrace/sdk';
 import { usdToNano, splitBy } from '@millrace/sdk/text';
 
-/** Describes marketplace machines as their engines reported them. */
+/** A machine of the marketplace list. Hardware models and sizes are those that the compute engine of its host (such as Incus) reported. */
 export type Machine = Item<'listMarketplaceMachines'>;
 
 export function freeGpus({ gpus_total: total, gpus_reserved: taken }: Machine): number {

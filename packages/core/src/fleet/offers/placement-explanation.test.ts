@@ -103,7 +103,7 @@ describe('assessPlacement', () => {
     ]);
   });
 
-  it('reports a region that is not offered, an impossible GPU count, or a region without nodes', () => {
+  it('reports a region that is not offered, bare metal not in multiples of 8 GPUs, or a region without nodes', () => {
     const sum = (query: PlacementQuery, rentable: boolean, facts: readonly NodeFacts[]) =>
       assessPlacement(query, rentable, facts).obstacles;
     expect(sum(request, false, [good])).toEqual([{ code: 'REGION_NOT_OFFERED', nodeCount: 1 }]);

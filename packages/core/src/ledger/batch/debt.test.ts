@@ -79,7 +79,7 @@ const state = ({ wallet: { credit }, system }: TestLedger) => ({
 });
 
 describe('clawback debt', () => {
-  it('is the part that free credit does not cover, held money included', () => {
+  it('is the part that free credit does not cover; held money covers none of it', () => {
     const ledger = createTestLedger({ balance: 100n });
     hold(ledger, 90);
     clawBack(ledger, 100);

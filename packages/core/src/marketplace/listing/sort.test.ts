@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { selectTopByRank, sortSlots, type SortKey } from './sort.ts';
 
-/** Slots 0 to 29 with distinct codes, and ranks so high that few columns fit into one number. */
+/** A sort column of 30 machines. Its ranks reach 150 million, so `sortSlots` cannot always combine several columns into one number. */
 const anyKey = fc
   .tuple(fc.array(fc.nat(3), { minLength: 30, maxLength: 30 }), fc.constantFrom(1, 1_000_000, 50_000_000))
   .map(([ranks, times]): SortKey => ({
