@@ -13,7 +13,7 @@ const overdueMs = 2_000;
 const retryAfterMs = 250;
 const heartbeatMs = 1_000;
 const consumerInactiveMs = 30_000;
-/** Consumer events that may mean a lost consumer. The client would notice only after half a minute. */
+/** Consumer events that may mean a lost consumer. The client retries only after up to half a minute, so the follower starts again. */
 const lostConsumerEvents = new Set([
   'heartbeats_missed',
   'consumer_not_found',
