@@ -6,7 +6,10 @@ import type { RequestLimit } from '../protocol/request-limits.ts';
 
 /** Reserves and settles requests, one client per process. Each request needs Valkey; the ledger is rarely needed. */
 export interface CreditLeaseClient {
-  /** Reserves the maximum cost and counts the rate limits in one call: both or neither. Test mode only counts the limits. */
+  /**
+   * Reserves the maximum cost and counts the rate limits in one call: both or neither. Test mode only counts the limits. Throws
+   * only for invalid input.
+   */
   reserve(request: ReserveRequest): Promise<Reservation | ReserveRejection>;
   /**
    * Returns the unused credit and tokens. Call it after the stream has acknowledged the usage event, also if nothing was used:

@@ -214,7 +214,10 @@ export async function reserveFromLease(
   return refuseReservation(request, toAdmissionErrorReason(null), { counter, rate, funds: null });
 }
 
-/** A request rejected for lack of money counts against the rate limits, which bounds the calls to the ledger. */
+/**
+ * A request that the ledger rejected counts against the rate limits, which bounds the calls to the ledger. A request that failed
+ * because the ledger was unreachable does not count.
+ */
 async function refuseReservation(
   request: CheckedReserveRequest,
   refused: ReserveRejection['refused'],

@@ -13,7 +13,10 @@ export type LeaseScripts = Readonly<
   Record<'open' | 'enlarge' | 'reserve' | 'settle' | 'recall' | 'close' | 'remove', ValkeyScript>
 >;
 
-/** Lua uses doubles, exact below 2^53 nano-USD (9 million USD). A lease that was ever granted this much is replaced. */
+/**
+ * Lua uses doubles, exact below 2^53 nano-USD (9 million USD). A lease that was ever granted this much is replaced, and no single
+ * request may need more.
+ */
 export const maxPerLease = 2n ** 52n;
 
 /*

@@ -46,7 +46,7 @@ describe('unusedTokens', () => {
     expect(unusedTokens(limit, { counted, used, sinceMs })).toBe(back);
   });
 
-  it('never refunds more than if only the used tokens had been counted', () => {
+  it('never leaves a limit with more room than if only the used tokens had been counted', () => {
     const arrivals = fc.array(
       fc.record({ waitMs: fc.integer({ min: 0, max: 20_000 }), tokens: fc.integer({ min: 0, max: 60 }) }),
       { maxLength: 8 },

@@ -40,7 +40,7 @@ export function groupKeyOf({ orgId, leaseId }: DeferredGroup): string {
 
 const groupKey = sql<string>`(lanes.org_id::text || ' ' || lanes.lane::text)`;
 
-/** For a `pot_leases lease`. A lease with deferred usage must stay open, because usage of a closed lease is not charged. */
+/** For a `pot_leases lease`. A lease with deferred usage must not be closed, because usage of a closed lease is not charged. */
 export const hasNoDeferredUsage = sql<boolean>`not exists (
   select from usage_deferred later where later.lease_id = lease.id and later.org_id = lease.org_id)`;
 

@@ -89,7 +89,10 @@ export interface SeenLease {
 
 export type LeasePlan = 'open' | 'replace' | 'enlarge' | 'keep';
 
-/** Opens, replaces or enlarges the lease, or only renews it if it was enlarged after the gateway's observation. */
+/**
+ * Opens a lease, replaces one of another generation or one that has grown too large, enlarges it, or only renews it because
+ * it was enlarged after the gateway's observation.
+ */
 export function planLease(
   lease: LeaseView | null,
   now: { generation: bigint; seen: SeenLease | null },

@@ -180,7 +180,7 @@ export class CreditLeaseService {
     }
   }
 
-  /** A frozen organisation stops spending at once, also at gateways that have not asked yet. */
+  /** Closes the lease of a frozen organisation, so that gateways that have not asked yet stop spending too. */
   async #startClosingFrozen({ orgId, mode }: LeaseRequest): Promise<void> {
     const { db, cell, log } = this.#options;
     const lease = await findOpenLease(db, { orgId, mode, cell });

@@ -31,7 +31,7 @@ import {
 export interface PostedUsage {
   readonly requestId: RequestId;
   readonly outcome: UsagePostOutcome;
-  /** The charged amount, 0 unless the outcome is `charged`. */
+  /** The charged amount if the outcome is `charged`; otherwise the reported amount, which is not charged. */
   readonly amount: bigint;
   readonly transferId: TransferId | null;
 }
@@ -124,7 +124,7 @@ function decideOutcomes(
 }
 
 /**
- * Charges a batch of usage, each request exactly once. Usage of a closed lease, or above the maximum cost of its product, is
+ * Charges a batch of usage, each request at most once. Usage of a closed lease, or above the maximum cost of its product, is
  * recorded and never charged. Call it in the sink's transaction, after the sink's row locks.
  */
 export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<PostedUsage[]> {

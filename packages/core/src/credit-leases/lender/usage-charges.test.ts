@@ -92,11 +92,11 @@ describe('usage charges', () => {
 
 describe('capAtMaxCost', () => {
   it.each([
-    ['without a maximum', {}, 900n],
-    ['below the maximum', { mostCost: 900n }, 900n],
-    ['above the maximum', { mostCost: 800n }, 800n],
-    ['whose amount is also above the maximum', { mostCost: 4n }, 900n],
-  ])('limits the price of an item %s', (_, over, priced) => {
+    ['keeps the price of an item without a maximum', {}, 900n],
+    ['keeps a price up to the maximum', { mostCost: 900n }, 900n],
+    ['limits a price above the maximum', { mostCost: 800n }, 800n],
+    ['keeps the price if the amount is also above the maximum', { mostCost: 4n }, 900n],
+  ])('%s', (_, over, priced) => {
     expect(capAtMaxCost(item({ priced: 900n, ...over }))).toMatchObject({ amount: 5n, priced });
   });
 });

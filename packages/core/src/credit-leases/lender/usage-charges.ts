@@ -15,7 +15,7 @@ export interface UsageItem {
   readonly gatewayId: string;
   /** The model or other product; requests of one product share a transfer. */
   readonly product: string;
-  /** The charge to the organisation, at most the reservation. */
+  /** The reported charge. `capAtReservation` limits it to the reservation. */
   readonly amount: bigint;
   /** The reserved amount: the organisation pays no more. */
   readonly reserved: bigint;
