@@ -12,7 +12,7 @@ export interface BudgetRecord {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly name: string;
-  /** Null: all keys of the organisation. */
+  /** Null: the whole organisation, including work without a key. */
   readonly keyIds: readonly KeyId[] | null;
   readonly period: BudgetPeriod;
   readonly limit: NanoUsd;
@@ -166,8 +166,8 @@ export async function addKeyToBudgets(tx: Tx, orgId: OrgId, from: KeyId, to: Key
 }
 
 /**
- * Whether these holds could be spent beyond a budget that was created or lowered after them: an organisation budget in
- * which the first hold has no part, or a budget whose holds exceed its remaining amount.
+ * Whether these holds could be spent beyond a refusing budget that was created or lowered after them: an organisation
+ * budget in which the first hold has no part, or a budget whose holds exceed its remaining amount.
  */
 export async function holdsExceedBudgets(
   reader: Reader,

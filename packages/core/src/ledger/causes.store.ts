@@ -80,7 +80,7 @@ const leasedCreditStatement = defineStatement(
      and hold.closed_at is null and account.kind in ('credit', 'promo')`,
 );
 
-/** Sums the unspent credit in open leases: the most that a recall can return. */
+/** Sums the unspent credit of open and closing leases, including reserved credit: the most that can still return. */
 export async function readLeasedCredit(reader: Reader, orgId: OrgId, mode: Mode): Promise<NanoUsd> {
   const [row] = await runStatement<{ held: bigint }>(reader, leasedCreditStatement, [toUuid(orgId), mode]);
   return nanoUsd(row?.held ?? 0n);

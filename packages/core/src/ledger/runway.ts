@@ -8,7 +8,10 @@ export interface BurnRate {
   readonly cover: NanoUsd;
 }
 
-/** How long everything can continue to run; null if it is free. Held money counts, because running resources use it. */
+/**
+ * How long everything can continue to run; null if it is free. Held money counts, because running resources use it.
+ * Warnings, stops, balances and quotes all use this figure.
+ */
 export function runwayMs(burn: BurnRate, available: NanoUsd): number | null {
   const ms = affordableMs(nanoUsd(burn.cover + available), burn.burnPerHour);
   return ms === null ? null : Number(ms);

@@ -73,6 +73,7 @@ export async function readFirstTransferTime(reader: Reader): Promise<Date | null
 
 export interface TransferPeriod {
   readonly from: Date;
+  /** Exclusive. */
   readonly until: Date;
 }
 

@@ -210,7 +210,7 @@ export function planPosting(
 const earlierOf = (at: Date, limit: Date): Date => (at > limit ? limit : at);
 const laterOf = (at: Date, limit: Date): Date => (at < limit ? limit : at);
 
-/** Stops the clock at `at`, returns money posted for later time, and releases the hold unless a supplier needs it. */
+/** Stops the clock at `at`, returns money posted for later time, and releases the hold unless a term or supplier needs it. */
 export function planPause(
   meter: Meter,
   transitions: readonly MeterTransition[],

@@ -82,7 +82,7 @@ function clampToTerm(meter: Pick<Meter, 'termEndsAt'>, at: Date): number {
   return Math.min(at.getTime(), meter.termEndsAt?.getTime() ?? Infinity);
 }
 
-/** Elapsed time from the row alone; zero if the clock is behind the start. */
+/** Elapsed time from the row alone. If the clock is behind the start, the running interval counts as zero. */
 export function elapsedAt(
   meter: Pick<Meter, 'runningSince' | 'elapsedBeforeMs' | 'termEndsAt'>,
   at: Date,
@@ -133,7 +133,9 @@ export interface MeterSettlement {
   readonly giveBack: NanoUsd;
   /** The supplier's part of the charge, or of the credit (then negative). */
   readonly supplierPart: NanoUsd;
+  /** Unit-milliseconds (time × quantity) of the charge. */
   readonly usedMs: number;
+  /** Unit-milliseconds of the credit. */
   readonly unusedMs: number;
 }
 

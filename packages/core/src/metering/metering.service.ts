@@ -65,6 +65,7 @@ export interface MeterSpec {
   readonly demand?: WorkState | 'rest';
   /** The hold that was placed when the order was accepted. Without one, the meter places a hold or is refused. */
   readonly holdId?: HoldId | null;
+  /** The start of billing. */
   readonly at: Date;
 }
 

@@ -35,6 +35,7 @@ export type DunningLevel = 'fine' | 'day' | 'hour' | 'quarter' | 'empty';
 
 export interface DunningThreshold {
   readonly step: DunningLevel;
+  /** Reached at this runway or below. */
   readonly atMs: number;
   /** Left only above this runway, so that a runway near the threshold is not announced repeatedly. */
   readonly leftAboveMs: number;

@@ -6,7 +6,7 @@ export function costIfEndedAt(meters: readonly Meter[], at: Date): NanoUsd {
   return addUsd(zeroUsd, ...meters.map((meter) => costAt(meter, meter.termEndsAt ?? at)));
 }
 
-/** The last time at which the cost is at most `cap`, but not before the running interval. Null: no limit is reached. */
+/** The last time at which the cost is at most `cap`, but not before the running interval. Null if nothing can reach a limit. */
 export function limitReachedAt(meters: readonly Meter[], cap: NanoUsd | null): Date | null {
   const running = meters.filter((meter) => meter.runningSince !== null && meter.termEndsAt === null);
   const perHour = addUsd(zeroUsd, ...running.map(({ ratePerHour }) => ratePerHour));

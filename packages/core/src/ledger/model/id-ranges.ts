@@ -1,7 +1,7 @@
 import { MONTH_STAYS_OPEN_MS } from './months.ts';
 
 /**
- * Transfer ids are ordered by time, except for clock differences, long transactions and late postings of a closed
+ * Transfer ids are ordered by time, except for clock differences, long transactions and late postings of an ended
  * month. So an index on ids finds the range of a period, and exact times decide within it.
  */
 const idSlackMs = 3_600_000;

@@ -51,7 +51,7 @@ export interface CreditCommand extends CommandBase {
   readonly absorbed?: NanoUsd;
   /** The sources. A supplier that was already paid out owes its share. */
   readonly from: readonly Share[];
-  /** Promotional: spent before paid credit, by priority and then by expiry; void after `expiresAt`. */
+  /** Promotional: spent before paid credit, by priority and then by expiry; void from `expiresAt` on. */
   readonly promo?: { readonly priority: number; readonly expiresAt: Date | null };
   readonly keyId?: KeyId;
   /** The quantities that are given back, as positive numbers. */
@@ -235,7 +235,7 @@ export interface Balance {
   readonly held: NanoUsd;
   /** The amount that new work can use, including an allowed overdraft. */
   readonly available: NanoUsd;
-  /** How far the balance may go below zero, as a positive amount. */
+  /** How far the balance may go below zero; 0 or more. */
   readonly overdraft: NanoUsd;
   readonly frozen: boolean;
 }

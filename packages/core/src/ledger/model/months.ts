@@ -8,7 +8,10 @@ const hourMs = 3_600_000;
 /** How long after its end a month still accepts its usage. */
 export const MONTH_STAYS_OPEN_MS = 3 * hourMs;
 
-/** After this time nothing can be recorded in a month: one more hour for clock differences and long transactions. */
+/**
+ * This long after its end nothing can be recorded in a month: one more hour for clock differences and long transactions.
+ * Invoices and statements are created then.
+ */
 export const MONTH_CLOSED_AFTER_MS = MONTH_STAYS_OPEN_MS + hourMs;
 
 /** The first instant of the month of this time. */
