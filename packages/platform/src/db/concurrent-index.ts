@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import type { ConcurrentIndex } from './migration-files.ts';
 
 /**
- * Builds an index while its table is read and written, after dropping a half-built one. PostgreSQL cannot build an
+ * Builds an index while its table is read and written, after dropping one that an earlier run left, finished or not. PostgreSQL cannot build an
  * index of a partitioned table concurrently, so each partition is built separately, and a later run continues.
  */
 export async function buildIndex(client: Client, index: ConcurrentIndex): Promise<void> {

@@ -17,7 +17,10 @@ export interface TransactionOptions {
   readonly maxAttempts?: number;
   /** How long to retry while other sessions hold a lock or all connections. By default not at all. */
   readonly retryForMs?: number;
-  /** Allows the transaction with a wrong process clock. Only for work that does not charge, end or delete. */
+  /**
+   * Allows the transaction with a wrong process clock. Only for work that does not charge, end or delete: other
+   * transactions throw `ClockSkewError` until the clock is right.
+   */
   readonly withAnyClock?: true;
 }
 
@@ -49,7 +52,10 @@ export interface Tx {
   readonly ids: IdSource;
   /** The time of the database, read at the start of the transaction. It advances while the transaction waits. */
   readonly clock: Clock;
-  /** Runs after the commit. A failed hook is only logged. The process may die before: do not rely on hooks. */
+  /**
+   * Runs once after this attempt has committed, never after a rollback. A failed hook is only logged. The process may die
+   * before: do not rely on hooks.
+   */
   afterCommit(hook: () => void | Promise<void>): void;
 }
 

@@ -29,7 +29,10 @@ const defaultWaitMs = 120_000;
 // Traffic queues behind a migration that waits for its lock, so the wait is short.
 const defaultLockTimeoutMs = 10_000;
 
-/** Applies pending migrations, each in a transaction that records it. Safe concurrently and after a crash. */
+/**
+ * Applies pending migrations, each in a transaction that records it. Safe concurrently and after a crash. The login in the
+ * URL must own the schema.
+ */
 export async function migrate(
   url: string,
   options: MigrateOptions = {},
@@ -102,7 +105,7 @@ async function readApplied(client: Client): Promise<readonly Applied[]> {
   return rows;
 }
 
-/** The migrations to apply. If the database is newer than these files, newer code has migrated it. */
+/** The migrations to apply; none if the database is newer than these files, because newer code has migrated it. */
 function selectPending(
   files: readonly MigrationFile[],
   applied: readonly Applied[],

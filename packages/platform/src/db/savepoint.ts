@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { Tx } from './db.ts';
 
-/** If the work throws, only its writes are rolled back and the transaction continues. Savepoints cannot be nested. */
+/**
+ * If the work throws, its writes are rolled back, its locks are released and the transaction can continue. Savepoints cannot
+ * be nested.
+ */
 export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   await sql`savepoint part`.execute(tx.kysely);
   try {

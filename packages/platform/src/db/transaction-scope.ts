@@ -18,7 +18,10 @@ export async function runInTransactionScope<T>(name: string, work: () => Promise
   }
 }
 
-/** Throws inside a transaction: a second connection misses its writes, and a network call prolongs its row locks. */
+/**
+ * Throws inside a transaction: a second connection misses its writes and can exhaust the pool, and a network call prolongs
+ * its row locks.
+ */
 export function assertOutsideTransaction(what: string): void {
   const scope = scopes.getStore();
   if (scope?.open) {

@@ -56,7 +56,7 @@ test('bytesReply responds 500 in development if the bytes violate the schema', a
   expect((await send(serving(produce, { 'content-encoding': 'gzip' }))).statusCode).toBe(500);
 });
 
-test('bytesReply closes the connection of a client that does not read within the send timeout', async () => {
+test('bytesReply closes the connection of a client that has not read everything within the send timeout', async () => {
   const clock = new SimulatedClock(0);
   const endless = function* (): Generator<Buffer> {
     for (;;) yield Buffer.alloc(65_536);

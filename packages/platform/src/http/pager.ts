@@ -5,7 +5,10 @@ import { findUnstorableValue } from './input/validate.ts';
 /** A position in a list, as an opaque string for clients. */
 export type Cursor = string;
 
-/** Packs a list position. It is not signed (docs/decisions/173-unsigned-cursors.md), so it must not decide access. */
+/**
+ * Packs a list position. It is neither secret nor signed (docs/decisions/173-unsigned-cursors.md), so it must not decide
+ * access.
+ */
 export function encodeCursor(position: Readonly<Record<string, string | number>>): Cursor {
   return Buffer.from(JSON.stringify(position), 'utf8').toString('base64url');
 }

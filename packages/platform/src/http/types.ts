@@ -40,7 +40,10 @@ export interface Principal {
   readonly orgFunded: boolean;
 }
 
-/** Authenticates a key or throws a Fault: checksum, expiry, revocation, addresses, status of the organisation. */
+/**
+ * Authenticates a key or throws a Fault. It must refuse a wrong checksum before any look-up, and check expiry, revocation,
+ * allowed addresses and the status of the organisation.
+ */
 export type Authenticate = (attempt: {
   readonly key: string;
   readonly clientIp: string;

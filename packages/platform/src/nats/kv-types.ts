@@ -19,7 +19,10 @@ export interface BucketEntry {
 export interface FollowOptions {
   /** Key patterns with `*` and `>` whose present values are reported at the start. For other keys only changes are. */
   readonly present: readonly string[];
-  /** Called at the start, and if the bucket was recreated. Changes in between follow without a gap. */
+  /**
+   * Called at the start, and again if the bucket was recreated: then everything reported before is void. Changes in between
+   * follow without a gap, however often the connection is lost.
+   */
   readonly onBegin: (present: readonly BucketEntry[]) => void;
   /** A change of any key. Changes of one key are in order. */
   readonly onChange: (entry: BucketEntry) => void;

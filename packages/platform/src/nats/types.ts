@@ -139,7 +139,7 @@ export interface NatsClient {
   streamState(stream: string): Promise<StreamState | null>;
   /** Deletes the messages up to and including this sequence. */
   purgeMessages(stream: string, throughSequence: number): Promise<void>;
-  /** Whether the connection is up, as far as known. Never decide from it that a message is lost. */
+  /** Whether the connection is up, as far as known. Use it only to save time, never to drop a message. */
   connected(): boolean;
   ping(): Promise<void>;
   /** Completes pending work, then disconnects. */

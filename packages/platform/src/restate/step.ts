@@ -12,7 +12,10 @@ export interface StepLimits {
   readonly longestRetryMs?: number;
 }
 
-/** Stores the result of an external effect, which may run twice, so `work` must be idempotent. */
+/**
+ * Stores the result of an external effect. It runs twice if the process dies meanwhile, so `work` must be idempotent. Throws
+ * a TerminalError after the last attempt.
+ */
 export function step<T>(
   ctx: Pick<Context, 'run'>,
   name: string,

@@ -96,7 +96,7 @@ function createHarness(
   };
 }
 
-test('transact creates one resource for fifty concurrent requests with one key and returns it to all', async () => {
+test('transact creates one resource for fifty concurrent requests with one key and returns no other', async () => {
   const { post, name } = createHarness();
   const responses = await Promise.all(Array.from({ length: 50 }, () => post({ key: 'storm' })));
   // On a slow machine some duplicates exceed their two seconds. They are refused and never repeat the effect.
