@@ -108,7 +108,7 @@ async function requireUnsharedAddresses(
   if (shared === undefined) return;
   const { rentalWireId, address } = shared;
   throw new Fault('ATTACH_NOT_SUPPORTED', {
-    message: `Rental ${rentalWireId} cannot attach a volume: another machine of the region with a volume has the same private address, ${address}.`,
+    message: `Rental ${rentalWireId} cannot attach a volume: another machine of the region that has or had a volume has the same private address, ${address}.`,
     suggestion: 'Attach the volume to another rental, or order a new rental with it.',
   });
 }

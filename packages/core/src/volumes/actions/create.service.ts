@@ -104,7 +104,7 @@ export async function acceptVolume(
   return volume;
 }
 
-/** Test keys use the mock region, and bare-metal regions because bare metal has no mock region. Live keys use all others. */
+/** Test keys use the mock region, and bare-metal regions because bare metal has no mock region. Live keys use all regions except mock. */
 async function requireStorageRegion(tx: Tx, mode: Mode, region: string): Promise<void> {
   const isMock = region === 'mock-region';
   if (isMock && mode === 'live') {

@@ -93,8 +93,8 @@ const holdsAddress = sql`machine.private_ip is not null and (machine.mode = 'tes
             and (own.rental_id, own.attempt, own.position) = (machine.rental_id, machine.attempt, machine.position)))`;
 
 /**
- * The present machines of active rentals that are neither disconnected nor terminating and whose address is unique in
- * the region.
+ * The present machines of active rentals that are neither disconnected nor terminating and that hold their address in the
+ * region, so that no other machine is admitted by it.
  */
 const usableMachines = sql`
       from volume_attachments as held
