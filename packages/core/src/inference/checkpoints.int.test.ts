@@ -93,7 +93,7 @@ describe('a dead gateway', () => {
     expect(await harness.charged(granted.orgId)).toBe(0n);
   });
 
-  it('is charged by its final event if that arrived before it was declared dead', async () => {
+  it('is charged by a final event that arrives before it is settled', async () => {
     const granted = await harness.grant();
     const running = checkpoint(granted, 300);
     await harness.publish([running]);

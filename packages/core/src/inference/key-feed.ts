@@ -118,7 +118,10 @@ export const modelEntry = z.strictObject({
   /** The list price, and the contract prices of organisations. */
   prices: z.array(timedPrice).readonly(),
   contractPrices,
-  /** The number of contract parts, if the contract prices are too large for this entry. All parts are needed to know any price. */
+  /**
+   * The number of contract parts, if the contract prices are too large for this entry. All parts are needed to know any price.
+   * Gateways of releases before this field cannot read such an entry.
+   */
   contractParts: z.int().min(2).optional(),
   deployments: z.array(deploymentEntry).readonly(),
 });

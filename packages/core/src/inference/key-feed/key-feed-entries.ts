@@ -50,7 +50,7 @@ export function keyEntryOf(key: KeyRecord, nowMs: number): KeyEntry | null {
   };
 }
 
-/** Expiry is not included: gateways check it by their own clock. */
+/** A future expiry is not included: gateways check `expiresAtMs` by their own clock. */
 function refusedForOf(key: KeyRecord): KeyEntry['refusedFor'] {
   if (key.revokedReason === 'expired') return 'API_KEY_EXPIRED';
   return key.revokedAt === null && key.role !== null ? null : 'API_KEY_REVOKED';

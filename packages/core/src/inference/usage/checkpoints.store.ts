@@ -14,7 +14,7 @@ function isSameOwner(one: ParsedUsage, other: ParsedUsage): boolean {
   );
 }
 
-/** Keeps the furthest checkpoint of each request, unless its final event is already recorded. */
+/** Keeps the furthest checkpoint of each request, unless the request is already recorded. */
 export async function upsertCheckpoints(tx: Tx, checkpoints: readonly ParsedUsage[]): Promise<void> {
   const furthest = new Map<RequestId, ParsedUsage>();
   for (const one of checkpoints) {

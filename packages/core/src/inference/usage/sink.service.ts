@@ -288,7 +288,7 @@ async function asSharedTimeout<T>(where: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Defers usage of a lease that has earlier deferred usage: the loop charges both in order. */
+/** Defers usage of a lease that has earlier deferred usage: the loop charges both. */
 async function splitDeferred(
   tx: Tx,
   messages: readonly PositionedMessage[],

@@ -27,7 +27,10 @@ async function nextSequence(reader: Reader, stream: string): Promise<number> {
 /** Longer than a gateway takes to retry after a lost acknowledgement; the sink recognises later duplicates. */
 const duplicateWindowMs = 2 * 60_000;
 
-/** Creates the usage stream of a cell. Usage is money, so a full stream rejects messages instead of dropping old ones. */
+/**
+ * Creates the usage stream of a cell. Usage is money, so no message is dropped by age or size. A full stream rejects messages, and
+ * gateways stop admitting requests until the sink has purged.
+ */
 export async function ensureUsageStream(
   reader: Reader,
   nats: Pick<NatsClient, 'ensureStream'>,
