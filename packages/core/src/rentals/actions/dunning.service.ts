@@ -79,7 +79,7 @@ async function stopForMoney(tx: Tx, view: RentalView, because: StopReason): Prom
   if (isOff) {
     const changes = {
       taskOptions: { because },
-      statusReason: `The ${because} ran out. The disk is kept for a limited time and then deleted.`,
+      statusReason: `The ${because} ran out. The disk is kept for a limited time and then deleted, unless the cost is covered again.`,
     };
     const changed = await updateRentalAndEnqueue(tx, rental, changes, rentalsActor);
     await retainDiskAndNotify(tx, changed, { at: tx.clock.now(), cause: because });

@@ -89,9 +89,9 @@ export async function rebootRental(
 }
 
 /**
- * Starts a rental. A released rental is placed again on the host that has its disk, with a hold for its first hours, and
- * provisioned again; without free GPUs there it stays off. Locks: rental, then capacity. A move to another host takes them in the
- * other order, but only for rentals that never ran.
+ * Starts a rental. A released rental is placed again on the host that has its disk, with a hold for its next hold window, and
+ * provisioned again; without free GPUs there it stays off. Locks: rental, then capacity. No transaction takes them in the other
+ * order for the same rental.
  */
 export async function startRental(
   tx: Tx,

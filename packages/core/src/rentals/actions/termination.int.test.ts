@@ -357,7 +357,7 @@ describe('tenant limits', () => {
     await harness.advance(1 + lateMs);
     if (lateMs > 0) await harness.sweepMeters();
     const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
-    expect(over.endReason).toBe('The spending limit was reached.');
+    expect(over.endReason).toBe('The spending limit (maxUsd) was reached.');
     const cost = meteredTotal(rate, lastMs);
     expect(cost).toBeLessThanOrEqual(1_234_567_891n);
     expect(meteredTotal(rate, lastMs + 1)).toBeGreaterThan(1_234_567_891n);

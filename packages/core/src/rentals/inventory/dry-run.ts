@@ -160,7 +160,7 @@ function describeRepair(repair: Repair): string {
 
 const orphanPlanTexts: Readonly<Record<PlannedOrphan['plan'], string>> = {
   new: 'seen for the first time',
-  waiting: 'seen too recently to be removed',
+  waiting: 'first seen too recently to be removed',
   reap: 'would be removed now',
   person: 'waits for your approval, because there are too many',
   later: 'would be removed after the others',

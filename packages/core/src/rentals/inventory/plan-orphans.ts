@@ -42,7 +42,7 @@ export interface OrphanPlanInput {
 export interface OrphanPlan {
   /** Seen for the first time. */
   readonly fresh: readonly MachineView[];
-  /** Seen before, but too recently to be removed. */
+  /** Seen before, but first seen too recently to be removed. */
   readonly waiting: readonly OrphanMachine[];
   /** Removed now. */
   readonly remove: readonly OrphanMachine[];

@@ -149,7 +149,7 @@ export function serveConsoles(
 
 const DELETE_BATCH = 500;
 
-/** Deletes consoles of rentals that ended before samples expire, and returns their number. */
+/** Deletes consoles of rentals that ended longer ago than samples are retained, and returns their number. */
 export function deleteOldConsoles(db: Db): Promise<number> {
   return db.transaction({ name: 'forget consoles', isolation }, (tx) =>
     deleteConsoles(tx, { before: samplesExpireBefore(tx.clock.now()), limit: DELETE_BATCH }),

@@ -38,7 +38,7 @@ export async function readDueAction(reader: Reader, view: RentalView, now: Date)
 const terminationReasons: Readonly<Record<TerminationCause, string>> = {
   term: 'The reserved term ended.',
   ttl: 'The TTL expired.',
-  cap: 'The spending limit was reached.',
+  cap: 'The spending limit (maxUsd) was reached.',
 };
 
 /** If money is missing: terminate the rental, or roll back and throw the ledger's fault. */

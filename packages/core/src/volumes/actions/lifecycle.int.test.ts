@@ -247,7 +247,7 @@ describe('maxUsd', () => {
     await harness.settle();
     expect(await harness.read(volume)).toMatchObject({
       phase: 'leaving',
-      endReason: 'The spending limit was reached.',
+      endReason: 'The spending limit (maxUsd) was reached.',
     });
     // The retention is a quarter of the hundred hours that the limit pays for.
     await harness.clock.advance(24 * HOUR_MS);
@@ -272,7 +272,7 @@ describe('maxUsd', () => {
       await harness.settle();
       expect(await harness.read(volume)).toMatchObject({
         phase: 'leaving',
-        endReason: 'The spending limit was reached.',
+        endReason: 'The spending limit (maxUsd) was reached.',
       });
       await harness.clock.advance(26 * HOUR_MS);
       await harness.settle();

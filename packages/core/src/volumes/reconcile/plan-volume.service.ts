@@ -115,7 +115,7 @@ async function applyVolumeDueAction(tx: Tx, volume: Volume, policy: VolumePolicy
       return cancelGrowth(tx, volume, 'Growing the volume timed out.');
     case 'leave':
       return startRetention(tx, volume, {
-        ...end('The spending limit was reached.'),
+        ...end('The spending limit (maxUsd) was reached.'),
         purgeAt: due.purgeAt,
         lateMs: due.lateMs,
       });
