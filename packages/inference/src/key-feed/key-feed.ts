@@ -51,7 +51,9 @@ export interface KeyFeed {
   model(name: string, orgId: string, mode: Mode): ModelEntry | null;
   /** All models that the organisation can see, sorted by name. */
   models(orgId: string, mode: Mode): readonly ModelEntry[];
-  /** No message from NATS for too long, or a bucket without catalog: admit nothing and return `KEY_FEED_STALE`. */
+  /**
+   * No proof for too long that no change was missed, or a bucket without catalog: admit nothing and return `KEY_FEED_STALE`.
+   */
   isStale(): boolean;
   /** Calls the listener after models changed; returns a function that unsubscribes. */
   onChange(listener: () => void): () => void;

@@ -5,7 +5,7 @@ import { readMp3Header, silentMp3 } from './mp3-header.ts';
 
 /** A validated speech request, from either API shape. */
 export interface SpeechRequest {
-  /** As the client wrote it; null if its API shape allows no model. */
+  /** As the client wrote it; null if the client left the choice to the gateway. */
   readonly model: string | null;
   readonly text: string;
   /** Null: the engine's default. */

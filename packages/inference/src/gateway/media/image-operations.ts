@@ -15,6 +15,7 @@ import { createBodyReader, fieldNamesOf } from '../../wire/body-reader.ts';
 export type ImageOperation = MediaOperation<ImageRequest, ImageResult>;
 
 export interface ImageOperationOptions extends ImageAdapterOptions {
+  /** Returns a whole number from 0 to 2^31 - 1. */
   readonly randomSeed: () => number;
 }
 

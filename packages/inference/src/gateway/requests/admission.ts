@@ -26,7 +26,7 @@ export interface AdmissionDeps {
 
 const minuteMs = 60_000;
 
-/** The model by name or alias, if this key may use it. */
+/** The model by name or alias, if this key may use it. Other callers must not learn that it exists. */
 export function requireModel(deps: Pick<AdmissionDeps, 'keyFeed'>, caller: Caller, name: string): ModelEntry {
   const { key } = caller;
   const model = deps.keyFeed.model(name, key.orgId, key.mode);
