@@ -55,15 +55,21 @@ export class IncusInstances {
     return found !== null && this.#isOf(ref, found.value) ? found : null;
   }
 
-  /** In a shared project `find` hides instances of other organisations, which may have the name. */
+  /** In a shared project `find` hides instances that are not the organisation's, which may have the name. */
   async refuseTaken(ref: MachineRef, signal: AbortSignal): Promise<void> {
     const { path, query } = instanceLocation(this.#client, ref);
     const found = await this.#client.find({ what: 'read the instance', path, query }, instanceSchema, signal);
     if (found === null || this.#isOf(ref, found.value)) return;
-    throw new IncusError('conflict', 'Another organisation has a machine with this name.');
+    throw new IncusError(
+      'conflict',
+      'An instance that does not belong to the organisation has the name of this machine.',
+    );
   }
 
-  /** Incus reports "stopped" until a start has ended, so an instance that is off is read twice. */
+  /**
+   * Incus reports "stopped" until a start has ended, so an instance counts as off only if no operation was in progress and a second
+   * read still reports it as off.
+   */
   async observe(ref: MachineRef, signal: AbortSignal): Promise<ObservedInstance | null> {
     const found = await this.find(ref, signal);
     if (found === null) return null;
@@ -104,7 +110,10 @@ export class IncusInstances {
     );
   }
 
-  /** Replaces config and devices if unchanged since the read. `change` returns null if there is nothing to do. */
+  /**
+   * Replaces config and devices if unchanged since the read, else reads again. `change` returns null if there is nothing to do.
+   * Throws `not_found` if the machine does not exist.
+   */
   async edit(
     ref: MachineRef,
     change: (instance: IncusInstance) => InstanceEdit | null,
@@ -260,7 +269,7 @@ export class IncusInstances {
     });
   }
 
-  /** Whether the shutdown worked. Any refusal leads to force, so only a missing response is a failure. */
+  /** Whether the machine obeyed. Any refusal leads to force, so only a missing response is a failure. */
   async #request(
     ref: MachineRef,
     action: PowerAction,

@@ -57,7 +57,7 @@ export class IncusVolumes implements DriverVolumes {
       if (found === size) return;
       throw new IncusError(
         'conflict',
-        `A volume with this id exists with another size on this node: ${found ?? 'unknown'}.`,
+        `A volume with this id exists, but not with this size on this node: found ${found ?? 'none'}.`,
       );
     }
   }

@@ -113,7 +113,7 @@ describe('inventoryNodeOf and problemOf', () => {
     ['it is in maintenance', { maintenance: true, maintenance_reason: 'disk' }, 'maintenance: disk'],
     ['its cleaning failed', { provision_state: 'clean failed', last_error: 'erase' }, 'clean failed: erase'],
     ['an operator uses it', { provision_state: 'manageable' }, 'operator'],
-    ['another client deployed it', { provision_state: 'active' }, 'deployed by another client'],
+    ['another client deployed it', { provision_state: 'active' }, 'not for a machine of the platform'],
     ['another client allocated it', { instance_uuid: uuid }, 'Another client'],
     ['it has no resource class', { resource_class: null }, 'resource class'],
     ['its power is unknown', { power_state: null }, 'power state'],

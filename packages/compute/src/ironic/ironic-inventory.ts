@@ -161,7 +161,8 @@ export function problemOf(node: IronicNode, located: LocatedMachine | null): str
     return `The node is in maintenance: ${why}`;
   }
   if (unrentableStates.has(state)) return `The node is ${state}: ${node.last_error ?? 'an operator uses it'}`;
-  if (located === null && state !== 'available') return `The node is ${state}, deployed by another client.`;
+  if (located === null && state !== 'available')
+    return `The node is ${state}, but not for a machine of the platform.`;
   const isForeign = (node.instance_uuid ?? null) !== null || (hasAnnotation(node) && state !== 'available');
   if (located === null && isForeign) return 'Another client has allocated the node.';
   if (isCleaningDisabled(node))
