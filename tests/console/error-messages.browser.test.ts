@@ -99,7 +99,7 @@ describe.concurrent('rental failures', () => {
     await withTab(async (tab) => {
       await order(tab, 'lost', [
         'millrace.fault=host-dies',
-        'millrace.fault.after_ms=3000',
+        'millrace.fault.after_ms=20000',
         'millrace.fault.for_ms=110000',
       ]);
       const state = stateOf(tab.page);
