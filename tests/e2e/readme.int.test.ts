@@ -75,7 +75,7 @@ test('the five-minute start of the README works as written while other programs 
   expect(shown).not.toMatch(/^(api|worker|gateway) +\|/m);
   expect(stdout).toMatch(/user +demo@example\.com/);
   expect(stdout).toContain('Rental 1 (first) is running.');
-  expect(stdout).toContain('Rental 1 (first) has ended.');
+  expect(stdout).toContain('Terminated rental 1 (first).');
   expect(stdout).toContain('"balanceNanoUsd":"100000000000"');
   expect(stdout).toMatch(/"key":"mr_live_[0-9A-Za-z_]+"/);
   expect(stdout).toContain('"items":[');

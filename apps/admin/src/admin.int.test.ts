@@ -153,7 +153,7 @@ describe('millrace-admin', () => {
     const away = { MILLRACE_POSTGRES_URL: 'postgres://nobody@127.0.0.1:1/nothing' };
     const refused = await run(['migrate'], away);
     expect(refused.code).toBe(exitCodes.unavailable);
-    expect(refused.err).toContain('Is it running, and is MILLRACE_POSTGRES_URL right?');
+    expect(refused.err).toContain('Check that it is running and that MILLRACE_POSTGRES_URL is correct.');
   });
 
   it('restore declare works once and blocks work until the restore is confirmed', async () => {
@@ -179,7 +179,7 @@ describe('millrace-admin', () => {
     const sound = await run(['audit', '--full']);
     expect(sound).toMatchObject({ code: exitCodes.ok, err: '' });
     expect(sound.out).toContain('No drift found');
-    expect((await run(['audit'])).out).toContain('Audit of what was written since');
+    expect((await run(['audit'])).out).toContain('Incremental audit since');
 
     const account = `(select id from ledger_accounts where kind = 'shortfall' order by id limit 1)`;
     await rows(`update ledger_accounts set balance_nano_usd = 5 where id = ${account}`);

@@ -41,9 +41,9 @@ test('join.sh refuses a host without enough user ids for containers, and prepare
     const token = `mrj_${'0'.repeat(64)}`;
     return host.join({ url: 'http://127.0.0.1:1', token, name: 'host', idRangesFile });
   };
-  await expect(join('root:1000000:65536\n')).rejects.toThrow('root has 65536 ids for containers');
+  await expect(join('root:1000000:65536\n')).rejects.toThrow('Root has only 65536 ids for containers');
   await expect(join('someone:100000:65536\n')).rejects.toThrow('Restart it');
   expect(readFileSync(idRangesFile, 'utf8')).toContain('\nroot:1000000:1000000000\n');
   // The ids suffice: it fails later, when it calls a marketplace that does not exist.
-  await expect(join('root:1000000:1000000000\n')).rejects.toThrow('The marketplace does not answer');
+  await expect(join('root:1000000:1000000000\n')).rejects.toThrow('The marketplace does not respond');
 });

@@ -183,7 +183,7 @@ describe('bare metal whose new volume is not provisioned', () => {
     const { rental } = await rented({ isNew: true, label: 'no-space', sizeInGb: 300 }, 8);
     await settle();
     await reconcileUntil(harness, rental, { until: 'Failed' });
-    const why = 'the storage node has no room for it';
+    const why = 'the storage node does not have enough free space';
     const shown = await api.send(tenant, 'live', { path: `/v2/on-demand/rentals/${rental.wireId}` });
     expect(shown.text).toContain(why);
     const events = await harness.rows<{ type: string; payload: { reason?: string } }>(

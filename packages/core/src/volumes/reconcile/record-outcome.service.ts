@@ -224,7 +224,7 @@ async function recordTaskFailure(
 
 function failedReason(kind: DriverErrorKind): string {
   return kind === 'no_capacity'
-    ? 'Provisioning failed: the storage node has not enough free space.'
+    ? 'Provisioning failed: the storage node does not have enough free space.'
     : 'Provisioning failed: the storage node refused the volume.';
 }
 
