@@ -72,7 +72,7 @@ export class IncusVolumes implements DriverVolumes {
     }
     const source = volumeName(volume);
     if (machine.orgId !== volume.orgId)
-      throw new IncusError('not_found', 'The volume belongs to another organisation.');
+      throw new IncusError('not_found', 'The organisation has no such volume.');
     if ((await this.#find(volume, signal)) === null)
       throw new IncusError('not_found', 'The volume does not exist on this node.');
     const device = { type: 'disk', pool: this.#settings.storagePool, source, path };

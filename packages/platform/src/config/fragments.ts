@@ -286,13 +286,13 @@ export const rateLimitConfig = fragment('rateLimits', {
   defaultRpm: {
     env: 'MILLRACE_RATE_LIMIT_DEFAULT_RPM',
     schema: values.wholeNumber(1, 1_000_000).default(60),
-    expected: 'requests per minute of an organisation before its first deposit',
+    expected: 'requests per minute of an organisation whose deposits are below 5 USD',
     example: '60',
   },
   fundedRpm: {
     env: 'MILLRACE_RATE_LIMIT_FUNDED_RPM',
     schema: values.wholeNumber(1, 1_000_000).default(600),
-    expected: 'requests per minute of an organisation after its first deposit',
+    expected: 'requests per minute of an organisation whose deposits have reached 5 USD',
     example: '600',
   },
   anonymousRpm: {

@@ -31,7 +31,7 @@ export interface TokenBounds {
   readonly leastNanoUsd: bigint;
 }
 
-/** If neither client nor model limits the length. */
+/** The limit if the client sets none; a model can only lower it. */
 const defaultMaxTokens = 4_096;
 /** Above any real completion; larger values could not be priced exactly for many choices. */
 const maxCompletionTokens = 2 ** 24;
