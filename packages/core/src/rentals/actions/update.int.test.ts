@@ -58,9 +58,7 @@ describe('PATCH rentals/{id}', () => {
       json: { reason: 'IDLE_RULE_NOT_SUPPORTED' },
     });
     expect((await patch(tenant, wireId, { idle: null })).status).toBe(200);
-    // Only the mock driver reports GPU use, and only a demo has it in live mode.
-    await harness.rows('alter table providers disable trigger providers_mock_for_live_keys');
-    await harness.rows(`update providers set driver = 'mock'`);
+    await harness.useMockDriver();
     expect((await patch(tenant, wireId, { idle })).status).toBe(200);
   });
 

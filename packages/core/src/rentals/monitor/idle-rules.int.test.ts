@@ -10,10 +10,7 @@ import { sampleDueShards, type SamplingDeps } from './sampling.service.ts';
 
 const harness = await createRentalHarness();
 const tenant = await harness.tenant();
-// Live rentals use the mock driver here, which reports GPU utilisation.
-// Only the mock driver reports GPU use, and only a demo has it in live mode.
-await harness.rows('alter table providers disable trigger providers_mock_for_live_keys');
-await harness.rows(`update providers set driver = 'mock'`);
+await harness.useMockDriver();
 afterAll(() => harness.drop());
 
 async function runningWith(idle: IdleRule): Promise<Rental> {
@@ -64,7 +61,7 @@ describe('idle rule', () => {
     await expect(harness.rent(tenant, 'live', { gpuCount: 1, idle })).rejects.toMatchObject({
       reason: 'IDLE_RULE_NOT_SUPPORTED',
     });
-    await harness.rows(`update providers set driver = 'mock' where mode = 'live'`);
+    await harness.useMockDriver();
   });
 
   it('is rejected for bare metal with any driver', async () => {
