@@ -106,13 +106,7 @@ export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
 
 export function newCluster() {
   const { id: providerId, region } = insertedProvider;
-  return {
-    name: `c${uniqueId()}`,
-    providerId,
-    region,
-    driver: 'incus',
-    endpoint: `https://${uniqueId()}.example:8443`,
-  };
+  return { name: `c${uniqueId()}`, providerId, region, driver: 'mock', endpoint: 'mock:' };
 }
 
 export function newWindow(...nodeIds: readonly string[]) {

@@ -1,5 +1,4 @@
 import { createContract, defaultProviders } from '@millrace/contract';
-import { applyDemoSetting, invoiceIssuer } from '@millrace/core/demo';
 import { eventChannels } from '@millrace/core/events';
 import { keyChangeSubject } from '@millrace/core/identity';
 import { stripeGatewayOf } from '@millrace/core/payments';
@@ -45,7 +44,6 @@ async function start(config: ApiConfig): Promise<void> {
   const ids = createIdSource({ clock, cell });
   const db = createDb({ ...config.postgres, applicationName: 'millrace-api', ids, log });
   await requireSchema(db);
-  await applyDemoSetting(db, config.demo.isDemo);
   watchClock(db, { clock, lifecycle, log });
   const valkey = await connectValkey({ url: config.valkey.url, name: 'millrace-api', log, clock });
   const nats = connectNatsInBackground({ servers: config.nats.urls, name: 'millrace-api', log, clock });
@@ -109,8 +107,7 @@ function apiSettingsOf(config: ApiConfig) {
     publicUrl: config.http.publicUrl,
     inferenceUrl: config.auth.inferenceUrl,
     version: VERSION,
-    isDemo: config.demo.isDemo,
-    invoiceIssuer: invoiceIssuer(config.invoices.issuer, config.demo.isDemo),
+    invoiceIssuer: config.invoices.issuer,
     consoleUrl: config.stripe.consoleUrl,
     knowsCredential: (name) => Object.hasOwn(config.fleet.credentials, name),
     payoutHoldMs: secondsToMs(config.marketplace.payoutHoldDays * HOURS_PER_DAY * SECONDS_PER_HOUR),

@@ -1,6 +1,5 @@
 import {
   cellConfig,
-  demoConfig,
   fragment,
   httpConfig,
   inferenceConfig,
@@ -70,7 +69,6 @@ export function loadGatewayConfig(env?: Environment) {
   return loadConfig(
     [
       cellConfig,
-      demoConfig,
       gatewayConfig,
       httpConfig,
       inferenceConfig,

@@ -1,7 +1,6 @@
 import {
   caddyConfig,
   cellConfig,
-  demoConfig,
   fleetConfig,
   fragment,
   invoicesConfig,
@@ -160,7 +159,6 @@ export function loadWorkerConfig(env?: Readonly<Record<string, string | undefine
     [
       caddyConfig,
       cellConfig,
-      demoConfig,
       fleetConfig,
       invoicesConfig,
       mailConfig,

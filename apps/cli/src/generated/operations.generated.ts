@@ -3022,7 +3022,6 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "mail",
       "passkeys",
       "oidc",
-      "demo",
       "topUp",
       "version"
     ],
@@ -3033,7 +3032,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "signUp",
       "mail",
       "passkeys",
-      "demo"
+      "topUp"
     ]
   },
   "cancelInvitation": {

@@ -13,7 +13,6 @@ import {
   SessionProvider,
   usePerson,
   useOrgContext,
-  useInstallation,
   useSessionIfAny,
   type Me,
   type Person,
@@ -103,7 +102,6 @@ function Frame({ children }: Readonly<{ children: ReactNode }>) {
         </div>
       </aside>
       <div className="min-w-0">
-        <DemoBanner />
         {session?.place.mode === 'test' && (
           <div className="bg-warn-soft px-4 py-1.5 text-center text-xs">
             <strong>Test mode.</strong> Machines and models are simulated and free.{' '}
@@ -117,17 +115,6 @@ function Frame({ children }: Readonly<{ children: ReactNode }>) {
         </main>
       </div>
       <CommandPalette open={paletteOpen} onOpen={setPaletteOpen} />
-    </div>
-  );
-}
-
-/** Shown on every page of a demo, because its amounts look like real money. */
-function DemoBanner() {
-  const { data: installation } = useInstallation();
-  if (installation?.demo !== true) return null;
-  return (
-    <div role="note" className="bg-accent-soft px-4 py-1.5 text-center text-xs">
-      <strong>Demo.</strong> Machines are simulated, and all amounts are play money.
     </div>
   );
 }

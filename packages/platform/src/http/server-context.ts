@@ -25,6 +25,5 @@ export interface ServerContext {
   /** Reads the rest of refused bodies. */
   readonly bodyDrain: BodyDrain;
   readonly validateResponses: boolean;
-  readonly isDemo: boolean;
   readonly draining: AbortSignal;
 }

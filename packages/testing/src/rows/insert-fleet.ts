@@ -58,9 +58,7 @@ export async function insertFleet(db: Db, options: FleetOptions): Promise<Insert
   await db.transaction({ name: 'insert a fleet', isolation: 'read committed' }, async ({ kysely }) => {
     const variant = mode === 'test' ? 'mock' : 'V1';
     await sql`insert into providers (id, variant, driver, mode, updated_at)
-      values (${provider}, ${variant}, ${mode === 'test' ? 'mock' : 'incus'}, ${mode}, ${at}) on conflict do nothing`.execute(
-      kysely,
-    );
+      values (${provider}, ${variant}, 'mock', ${mode}, ${at}) on conflict do nothing`.execute(kysely);
     await sql`insert into provider_regions (provider_id, region, custom_ports, updated_at)
       values (${provider}, ${region}, true, ${at}) on conflict do nothing`.execute(kysely);
     await sql`insert into clusters (id, name, provider_id, region, driver, endpoint, offer, connection_type, port_first,

@@ -48,8 +48,8 @@ const newCluster = (fields: object = {}) => ({
   name: `c${uniqueId()}`,
   providerId: provider,
   region,
-  driver: 'incus',
-  endpoint: `https://${uniqueId()}.example:8443`,
+  driver: 'mock',
+  endpoint: 'mock:',
   ...fields,
 });
 
@@ -151,11 +151,11 @@ describe('clusters', () => {
     ['a region of another provider', { region: 'atlantis' }, 400, 'VALIDATION_FAILED'],
     [
       'another driver than its provider has',
-      { driver: 'ironic', endpoint: 'https://a:1' },
+      { driver: 'incus', endpoint: 'https://a:1' },
       400,
       'VALIDATION_FAILED',
     ],
-    ['an endpoint that its driver cannot use', { endpoint: 'mock:' }, 400, 'VALIDATION_FAILED'],
+    ['an endpoint that its driver cannot use', { endpoint: 'https://10.0.0.1' }, 400, 'VALIDATION_FAILED'],
     ['an unknown credential', { credentialRef: 'missing' }, 400, 'CREDENTIAL_UNKNOWN'],
     ['an invalid name', { name: '-a' }, 400, 'VALIDATION_FAILED'],
     ['a setting that cannot be stored', { settings: { pool: 'a\u0000b' } }, 400, 'VALIDATION_FAILED'],

@@ -58,7 +58,7 @@ describe('PATCH rentals/{id}', () => {
       json: { reason: 'IDLE_RULE_NOT_SUPPORTED' },
     });
     expect((await patch(tenant, wireId, { idle: null })).status).toBe(200);
-    await harness.useMockDriver();
+    await harness.rows(`update providers set driver = 'mock'`);
     expect((await patch(tenant, wireId, { idle })).status).toBe(200);
   });
 

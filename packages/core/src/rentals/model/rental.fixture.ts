@@ -138,8 +138,6 @@ export interface RentalHarness extends Pick<
   rows<Row>(text: string): Promise<Row[]>;
   /** Inconsistent fleet rows and events that do not match the contract. Must be empty after every test. */
   violations(): Promise<readonly string[]>;
-  /** Gives live providers the mock driver, which alone reports GPU use. Elsewhere only a demo may have it. */
-  useMockDriver(): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -324,10 +322,6 @@ export async function createRentalHarness(options: RentalHarnessOptions = {}): P
       if (clock.nowMs() - lookedAtMs >= lookEveryMs) await watch();
     },
     rows: async <Row>(text: string) => (await sql.raw<Row>(text).execute(db.kysely)).rows,
-    async useMockDriver() {
-      await database.query('alter table providers disable trigger providers_mock_for_live_keys');
-      await database.query(`update providers set driver = 'mock' where mode = 'live'`);
-    },
     async violations() {
       const client = await database.connect();
       try {

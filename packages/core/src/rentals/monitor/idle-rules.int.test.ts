@@ -10,7 +10,8 @@ import { sampleDueShards, type SamplingDeps } from './sampling.service.ts';
 
 const harness = await createRentalHarness();
 const tenant = await harness.tenant();
-await harness.useMockDriver();
+// Live rentals use the mock driver here, which reports GPU utilisation.
+await harness.rows(`update providers set driver = 'mock'`);
 afterAll(() => harness.drop());
 
 async function runningWith(idle: IdleRule): Promise<Rental> {
@@ -61,7 +62,7 @@ describe('idle rule', () => {
     await expect(harness.rent(tenant, 'live', { gpuCount: 1, idle })).rejects.toMatchObject({
       reason: 'IDLE_RULE_NOT_SUPPORTED',
     });
-    await harness.useMockDriver();
+    await harness.rows(`update providers set driver = 'mock' where mode = 'live'`);
   });
 
   it('is rejected for bare metal with any driver', async () => {

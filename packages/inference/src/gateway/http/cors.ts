@@ -11,7 +11,6 @@ const exposedHeaders = [
   'Inference-Id',
   'X-Inference-Request-Id',
   'X-Ignored-Fields',
-  'X-Millrace-Demo',
   'Retry-After',
   'RateLimit',
   'RateLimit-Policy',

@@ -1,1 +1,0 @@
-export { applyDemoSetting, invoiceIssuer } from './demo-mark.service.ts';
