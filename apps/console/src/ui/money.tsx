@@ -1,6 +1,8 @@
 import { usdToNano, usdText } from '@millrace/sdk/text';
+import { headlineUsd } from './headline-usd.ts';
+import { WithTooltip } from './with-tooltip.tsx';
 
-/** Exact amount as in the ledger; the value of the `<data>` element has it in nano-USD. */
+/** Exact amount as in the ledger; the value of the `<data>` element has it in nano-USD. For tables and details. */
 export function Money({ nano, signed }: Readonly<{ nano: string | bigint; signed?: boolean }>) {
   const amount = BigInt(nano);
   return (
@@ -8,6 +10,30 @@ export function Money({ nano, signed }: Readonly<{ nano: string | bigint; signed
       {signed === true && amount > 0n ? '+' : ''}
       {usdText(amount)}
     </data>
+  );
+}
+
+interface HeadlineMoneyProps {
+  readonly nano: string | bigint;
+  readonly signed?: boolean;
+  /** Unit after the amount, such as `h` or `month`. */
+  readonly per?: string;
+}
+
+/** Amount for headlines and key figures, rounded to cents. Hover and keyboard focus show the exact amount. */
+export function HeadlineMoney({ nano, signed = false, per }: HeadlineMoneyProps) {
+  const { text, exact } = headlineUsd(nano, { signed });
+  const amount = (
+    <span className="whitespace-nowrap tabular-nums">
+      <data value={BigInt(nano).toString()}>{text}</data>
+      {per !== undefined && <span className="text-soft text-[0.75em] font-normal">/{per}</span>}
+    </span>
+  );
+  if (exact === null) return amount;
+  return (
+    <WithTooltip why={`Exactly ${exact}`} focusable>
+      {amount}
+    </WithTooltip>
   );
 }
 

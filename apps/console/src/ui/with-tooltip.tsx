@@ -1,12 +1,25 @@
 import { Tooltip } from '@base-ui/react/tooltip';
 import { useId, type ReactElement } from 'react';
 
+interface WithTooltipProps {
+  readonly why: string;
+  /** For content that is not a control, so that keyboard users reach the tooltip. */
+  readonly focusable?: boolean;
+  readonly children: ReactElement;
+}
+
 /** Tooltip on hover and keyboard focus, also for screen readers. */
-export function WithTooltip({ why, children }: Readonly<{ why: string; children: ReactElement }>) {
+export function WithTooltip({ why, focusable = false, children }: WithTooltipProps) {
   const id = useId();
+  const trigger = focusable ? (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <span className="inline-flex rounded-sm" aria-describedby={id} tabIndex={0} />
+  ) : (
+    <span className="inline-flex" aria-describedby={id} />
+  );
   return (
     <Tooltip.Root>
-      <Tooltip.Trigger render={<span className="inline-flex" aria-describedby={id} />} delay={150}>
+      <Tooltip.Trigger render={trigger} delay={150}>
         {children}
       </Tooltip.Trigger>
       <span id={id} className="sr-only">
