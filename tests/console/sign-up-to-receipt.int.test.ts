@@ -66,6 +66,7 @@ async function signUp({ page }: TabSession): Promise<void> {
 }
 
 async function addSshKey({ page }: TabSession, publicKey: string): Promise<void> {
+  await page.getByRole('navigation', { name: 'Areas' }).getByRole('link', { name: 'Account' }).click();
   await page.getByRole('link', { name: 'SSH keys' }).click();
   await page.getByLabel('Public key', { exact: true }).fill(publicKey);
   await page.getByLabel('Name', { exact: true }).fill('laptop');
@@ -113,6 +114,7 @@ test('a user signs up, rents, logs in and terminates, and every page shows the e
     // Without a reload.
     await page.getByText('$100.00').first().waitFor();
 
+    await page.getByRole('navigation', { name: 'Areas' }).getByRole('link', { name: 'Cloud' }).click();
     await page.getByRole('link', { name: 'Catalog' }).first().click();
     expect(await nanoIn(offerIn(page))).toBe(onCard);
     await offerIn(page).click();

@@ -1,6 +1,8 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { ApiError } from '@millrace/sdk';
+import { lazy, Suspense } from 'react';
+import { BackgroundContext } from './app/background.ts';
 import { Toasts } from './ui/toast.tsx';
 import { router } from './router.tsx';
 
@@ -18,11 +20,24 @@ cache.getQueryCache().subscribe((event) => {
   }
 });
 
+const ProgressTitle = lazy(async () => {
+  const module = await import('./features/progress/progress-title.tsx');
+  return { default: module.ProgressTitle };
+});
+
+const background = (
+  <Suspense fallback={null}>
+    <ProgressTitle />
+  </Suspense>
+);
+
 export function App() {
   return (
     <QueryClientProvider client={cache}>
       <Toasts>
-        <RouterProvider router={router} />
+        <BackgroundContext value={background}>
+          <RouterProvider router={router} />
+        </BackgroundContext>
       </Toasts>
     </QueryClientProvider>
   );

@@ -8,6 +8,7 @@ import { marketplaceRoutes } from './features/marketplace/routes.tsx';
 import { modelRoutes } from './features/models/routes.tsx';
 import { moneyRoutes } from './features/money/routes.tsx';
 import { operatorRoutes } from './features/operator/routes.tsx';
+import { overviewRoutes } from './features/overview/routes.tsx';
 import { playgroundRoutes } from './features/playground/routes.tsx';
 import { rentalRoutes } from './features/rentals/routes.tsx';
 import { supplierRoutes } from './features/supplier/routes.tsx';
@@ -25,6 +26,7 @@ const routeTree = rootRoute.addChildren([
     ...catalogRoutes,
     ...modelRoutes,
     insideRoute.addChildren([
+      ...overviewRoutes,
       ...createRoutes,
       ...rentalRoutes,
       ...volumeRoutes,

@@ -13,13 +13,15 @@ const orders = {
     < events < market < operations < volumes < rentals < webhooks < commands < manifest.generated.ts
     < system.ts < main.ts`,
   'apps/console/src': 'api < ui < app < features < .',
+  'apps/console/src/app': '. < live < shortcuts < palette < shell.tsx < root-routes.tsx',
   'apps/console/src/features': `
     rentals < volumes < playground < money < usage < supplier < operator < models < catalog < create
-    < marketplace < webhooks < team < keys < audit < account`,
+    < marketplace < progress < webhooks < team < keys < audit < account < overview`,
   'apps/console/src/features/operator': `
     common < providers < maintenance < rentals < fleet < prices < organisations < suppliers < models
-    < auditor < .`,
+    < auditor < overview < .`,
   'apps/console/src/features/rentals': '. < dialogs < list < detail < routes.tsx',
+  'apps/console/src/features/supplier': '. < overview < routes.tsx',
   'packages/compute/src': '. < readiness < incus < ironic < mock < conformance < connect.ts',
   'packages/compute/src/incus': 'api < .',
   'packages/contract/src': `

@@ -1,7 +1,7 @@
 import { roles, type Scope } from '@millrace/contract/scopes';
 import { ApiError, type Output, type Millrace } from '@millrace/sdk';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { createContext, use, useMemo, useState, type ReactNode } from 'react';
+import { createContext, use, useCallback, useMemo, useState, type ReactNode } from 'react';
 import { authCall } from './auth.ts';
 import { clientFor, anonymousClient, type Mode, type OrgContext } from './client.ts';
 
@@ -106,12 +106,16 @@ export function useOrgContext(
     () => (organisationId === undefined ? null : { organisationId, mode }),
     [organisationId, mode],
   );
-  const go = (next: Partial<OrgContext>): void => {
-    if (place === null) return;
-    const then = { ...place, ...next };
-    storeOrgContext(then);
-    setRequest(then);
-  };
+  // Stable, because a new session object would reopen the event feed.
+  const go = useCallback(
+    (next: Partial<OrgContext>): void => {
+      if (place === null) return;
+      const then = { ...place, ...next };
+      storeOrgContext(then);
+      setRequest(then);
+    },
+    [place],
+  );
   return [place, go];
 }
 

@@ -5,19 +5,22 @@ import {
   Boxes,
   BrainCircuit,
   Building2,
-  CalendarClock,
   ChartColumn,
+  CircleUser,
   ClipboardList,
+  Cloud,
   Cpu,
   Gauge,
   HardDrive,
   KeyRound,
+  LayoutDashboard,
   MessageSquare,
   Network,
+  Plug,
   ReceiptText,
-  Scale,
   ScrollText,
   Server,
+  ShieldCheck,
   Store,
   Tags,
   TerminalSquare,
@@ -29,16 +32,23 @@ import {
   type LucideIcon,
 } from 'lucide-react';
 
-export interface NavItem {
+export interface NavPage {
   readonly to: string;
   readonly label: string;
+  /** Further search terms for the command palette. */
+  readonly words?: string;
+}
+
+export interface NavItem extends NavPage {
   readonly icon: LucideIcon;
   /** Scope that shows this entry; null shows it to everyone. */
   readonly needs: Scope | null;
   /** Alternative scope that also shows it. */
   readonly orNeeds?: Scope;
-  /** Further search terms for the command palette. */
-  readonly words?: string;
+  /** Pages without an entry of their own, reached from this one. The command palette lists them. */
+  readonly pages?: readonly NavPage[];
+  /** Further paths for which this entry is the active one. */
+  readonly paths?: readonly string[];
 }
 
 export interface NavGroup {
@@ -46,12 +56,36 @@ export interface NavGroup {
   readonly places: readonly NavItem[];
 }
 
-/** All pages, for navigation, command palette and browser tests. */
-export const navGroups: readonly NavGroup[] = [
+export type AreaId = 'tenant' | 'account' | 'supplier' | 'operator';
+
+export interface NavArea {
+  readonly id: AreaId;
+  readonly label: string;
+  readonly icon: LucideIcon;
+  readonly groups: readonly NavGroup[];
+}
+
+export const MAX_AREA_ENTRIES = 9;
+
+const tenantGroups: readonly NavGroup[] = [
   {
     label: 'Rent',
     places: [
-      { to: '/', label: 'Catalog', icon: Cpu, needs: null, words: 'gpu offers prices availability' },
+      {
+        to: '/overview',
+        label: 'Overview',
+        icon: LayoutDashboard,
+        needs: 'organisation:read',
+        words: 'home dashboard running cost activity',
+      },
+      {
+        to: '/catalog',
+        label: 'Catalog',
+        icon: Cpu,
+        needs: null,
+        words: 'gpu offers prices availability',
+        paths: ['/', '/rent'],
+      },
       {
         to: '/rentals',
         label: 'Rentals',
@@ -84,6 +118,9 @@ export const navGroups: readonly NavGroup[] = [
       { to: '/usage', label: 'Usage', icon: ChartColumn, needs: 'usage:read', words: 'requests tokens cost' },
     ],
   },
+];
+
+const accountGroups: readonly NavGroup[] = [
   {
     label: 'Money',
     places: [
@@ -93,8 +130,8 @@ export const navGroups: readonly NavGroup[] = [
         icon: Wallet,
         needs: 'billing:read',
         words: 'top up credit burn runway',
+        pages: [{ to: '/ledger', label: 'Ledger', words: 'charges entries' }],
       },
-      { to: '/ledger', label: 'Ledger', icon: Scale, needs: 'billing:read', words: 'charges entries' },
       { to: '/budgets', label: 'Budgets', icon: Gauge, needs: 'billing:read', words: 'limits caps' },
       { to: '/invoices', label: 'Invoices', icon: ReceiptText, needs: 'billing:read', words: 'pdf' },
     ],
@@ -128,16 +165,38 @@ export const navGroups: readonly NavGroup[] = [
     ],
   },
   {
+    label: 'You',
+    places: [
+      {
+        to: '/account',
+        label: 'Account and security',
+        icon: ShieldCheck,
+        needs: 'organisation:read',
+        words: 'profile password passkey sessions notifications keyboard shortcuts',
+      },
+    ],
+  },
+];
+
+const supplierGroups: readonly NavGroup[] = [
+  {
     label: 'Supplier',
     places: [
       {
         to: '/supplier',
-        label: 'My machines',
-        icon: Truck,
+        label: 'Overview',
+        icon: LayoutDashboard,
         needs: 'supplier:read',
         // Owners apply here to become a supplier.
         orNeeds: 'organisation:write',
-        words: 'hosts nodes become a supplier apply',
+        words: 'supplier become a supplier apply',
+      },
+      {
+        to: '/supplier/machines',
+        label: 'My machines',
+        icon: Server,
+        needs: 'supplier:read',
+        words: 'supplier hosts nodes join',
       },
       {
         to: '/supplier/earnings',
@@ -145,19 +204,31 @@ export const navGroups: readonly NavGroup[] = [
         icon: BadgeDollarSign,
         needs: 'supplier:read',
         words: 'payouts statements',
+        paths: ['/supplier/statements'],
       },
     ],
   },
+];
+
+const operatorGroups: readonly NavGroup[] = [
   {
-    label: 'Operator',
+    label: 'Infrastructure',
     places: [
-      { to: '/operator', label: 'Fleet', icon: Network, needs: 'admin:read', words: 'nodes gpus drain map' },
       {
-        to: '/operator/maintenance',
-        label: 'Maintenance',
-        icon: CalendarClock,
+        to: '/operator',
+        label: 'Overview',
+        icon: LayoutDashboard,
         needs: 'admin:read',
-        words: 'windows announce',
+        words: 'operator revenue utilisation faults',
+      },
+      {
+        to: '/operator/fleet',
+        label: 'Fleet',
+        icon: Network,
+        needs: 'admin:read',
+        words: 'nodes gpus drain map',
+        paths: ['/operator/nodes'],
+        pages: [{ to: '/operator/maintenance', label: 'Maintenance', words: 'windows announce' }],
       },
       {
         to: '/operator/rentals',
@@ -169,10 +240,22 @@ export const navGroups: readonly NavGroup[] = [
       {
         to: '/operator/providers',
         label: 'Providers',
-        icon: Wrench,
+        icon: Plug,
         needs: 'admin:read',
         words: 'clusters regions',
       },
+      {
+        to: '/operator/models',
+        label: 'Model catalog',
+        icon: BrainCircuit,
+        needs: 'admin:read',
+        words: 'deployments',
+      },
+    ],
+  },
+  {
+    label: 'Business',
+    places: [
       { to: '/operator/prices', label: 'Prices', icon: Tags, needs: 'admin:read' },
       {
         to: '/operator/organisations',
@@ -189,13 +272,6 @@ export const navGroups: readonly NavGroup[] = [
         words: 'approvals',
       },
       {
-        to: '/operator/models',
-        label: 'Model catalog',
-        icon: BrainCircuit,
-        needs: 'admin:read',
-        words: 'deployments',
-      },
-      {
         to: '/operator/auditor',
         label: 'Auditor',
         icon: Activity,
@@ -206,13 +282,43 @@ export const navGroups: readonly NavGroup[] = [
   },
 ];
 
-export function visibleNavGroups(may: (scope: Scope) => boolean): readonly NavGroup[] {
-  return navGroups
-    .map((group) => ({
-      ...group,
-      places: group.places.filter(
-        ({ needs, orNeeds }) => needs === null || may(needs) || (orNeeds !== undefined && may(orNeeds)),
-      ),
+/** All pages by area, for navigation, command palette and browser tests. */
+export const navAreas: readonly NavArea[] = [
+  { id: 'tenant', label: 'Cloud', icon: Cloud, groups: tenantGroups },
+  { id: 'account', label: 'Account', icon: CircleUser, groups: accountGroups },
+  { id: 'supplier', label: 'Supplier', icon: Truck, groups: supplierGroups },
+  { id: 'operator', label: 'Operator', icon: Wrench, groups: operatorGroups },
+];
+
+/** The areas and entries that the caller's scopes allow. */
+export function visibleAreas(may: (scope: Scope) => boolean): readonly NavArea[] {
+  const isVisible = ({ needs, orNeeds }: NavItem): boolean =>
+    needs === null || may(needs) || (orNeeds !== undefined && may(orNeeds));
+  return navAreas
+    .map((area) => ({
+      ...area,
+      groups: area.groups
+        .map((group) => ({ ...group, places: group.places.filter(isVisible) }))
+        .filter(({ places }) => places.length > 0),
     }))
-    .filter(({ places }) => places.length > 0);
+    .filter(({ groups }) => groups.length > 0);
+}
+
+export function entriesOf({ groups }: NavArea): readonly NavItem[] {
+  return groups.flatMap(({ places }) => places);
+}
+
+function pathsOf({ to, paths = [], pages = [] }: NavItem): readonly string[] {
+  return [to, ...paths, ...pages.map((page) => page.to)];
+}
+
+/** Area and entry of a page: the entry with the longest path that contains the page's path. */
+export function findActive(pathname: string): { readonly area: AreaId; readonly entry: NavItem } | null {
+  const found = navAreas
+    .flatMap((area) =>
+      entriesOf(area).flatMap((entry) => pathsOf(entry).map((path) => ({ area: area.id, entry, path }))),
+    )
+    .filter(({ path }) => pathname === path || pathname.startsWith(`${path}/`))
+    .toSorted((one, other) => other.path.length - one.path.length);
+  return found[0] ?? null;
 }

@@ -7,7 +7,7 @@ export function NotFound() {
   return (
     <main className="mx-auto max-w-xl px-4 py-10">
       <PageHeader title="Page not found" about="Check the address. The resource may have been deleted." />
-      <TextLink to="/">Go to the catalog</TextLink>
+      <TextLink to="/catalog">Go to the catalog</TextLink>
     </main>
   );
 }

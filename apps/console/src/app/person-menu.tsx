@@ -1,11 +1,11 @@
 import { Menu } from '@base-ui/react/menu';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { Check, ChevronsUpDown } from 'lucide-react';
-import { endSession } from '../api/auth.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { usePerson, useSessionIfAny, type Session } from '../api/session.tsx';
 import { applyTheme, storedTheme, type Theme } from './theme.ts';
 import { LinkButton } from '../ui/link.tsx';
+import { useSignOut } from './use-sign-out.ts';
 
 const item =
   'data-[highlighted]:bg-raised flex w-full items-center justify-between gap-3 rounded px-2.5 py-1.5 outline-none select-none';
@@ -43,13 +43,7 @@ const themes: readonly (readonly [Theme, string])[] = [
 
 function SignedInMenu({ session }: Readonly<{ session: Session }>) {
   const { me, memberships, place, go } = session;
-  const { again } = usePerson();
-  const navigate = useNavigate();
-  const signOut = async (): Promise<void> => {
-    await endSession();
-    await again();
-    await navigate({ to: '/' });
-  };
+  const signOut = useSignOut();
   return (
     <Menu.Root>
       <Menu.Trigger className="hover:bg-raised mx-2 flex w-[calc(100%-1rem)] items-center gap-2 rounded-md px-2 py-1.5 text-left">

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet } from '@tanstack/react-router';
-import { Menu as MenuIcon, Search, X } from 'lucide-react';
-import { useState, type ReactNode } from 'react';
+import { Outlet } from '@tanstack/react-router';
+import { use, useCallback, useMemo, useState, type ReactNode } from 'react';
 import { clientFor } from '../api/client.ts';
-import { Logo } from '../ui/logo.tsx';
 import { Problem } from '../ui/states.tsx';
-import { LiveUpdates } from './live-updates.tsx';
-import { visibleNavGroups } from './navigation.ts';
-import { CommandPalette } from './command-palette.tsx';
-import { PersonMenu } from './person-menu.tsx';
+import { BackgroundContext } from './background.ts';
+import { LiveUpdates } from './live/live-updates.tsx';
+import { CommandPalette } from './palette/command-palette.tsx';
+import { ShortcutList } from './shortcuts/shortcut-list.tsx';
+import { useShortcuts } from './shortcuts/use-shortcuts.ts';
+import { Sidebar } from './sidebar.tsx';
 import {
   SessionProvider,
   usePerson,
@@ -35,6 +35,7 @@ export function Shell() {
     staleTime: 30_000,
   });
   const failure = error ?? me.error;
+  const background = use(BackgroundContext);
   const frame = (
     <Frame>
       {failure !== null && (
@@ -51,14 +52,20 @@ export function Shell() {
   return (
     <SessionProvider key={where} place={place} me={me.data} memberships={memberships} go={go}>
       <LiveUpdates />
+      {background}
       {frame}
     </SessionProvider>
   );
 }
 
 function Frame({ children }: Readonly<{ children: ReactNode }>) {
-  const [menuOpen, setMenuOpen] = useState(false);
-  const [paletteOpen, setPaletteOpen] = useState(false);
+  const [open, setOpen] = useState<'search' | 'shortcuts' | null>(null);
+  const commands = useMemo(
+    () => ({ search: () => setOpen('search'), shortcuts: () => setOpen('shortcuts') }),
+    [],
+  );
+  const setPaletteOpen = useCallback((shown: boolean) => setOpen(shown ? 'search' : null), []);
+  useShortcuts(commands);
   const session = useSessionIfAny();
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[14rem_1fr]">
@@ -68,39 +75,7 @@ function Frame({ children }: Readonly<{ children: ReactNode }>) {
       >
         Skip to content
       </a>
-      <aside className="border-line bg-surface sticky top-0 z-30 border-b lg:h-dvh lg:overflow-y-auto lg:border-r lg:border-b-0">
-        <div className="flex items-center justify-between gap-2 px-4 py-3">
-          <Link to="/" className="flex items-center gap-2 text-base font-semibold">
-            <Logo /> Millrace
-          </Link>
-          <button
-            type="button"
-            className="hover:bg-raised rounded p-1.5 lg:hidden"
-            aria-expanded={menuOpen}
-            aria-controls="navigation"
-            aria-label={menuOpen ? 'Close menu' : 'Open menu'}
-            onClick={() => setMenuOpen(!menuOpen)}
-          >
-            {menuOpen ? <X aria-hidden className="size-5" /> : <MenuIcon aria-hidden className="size-5" />}
-          </button>
-        </div>
-        <div
-          id="navigation"
-          className={`${menuOpen ? 'block' : 'hidden'} max-h-[calc(100dvh-3.5rem)] overflow-y-auto px-2 pb-4 lg:block lg:max-h-none`}
-        >
-          <PersonMenu />
-          <button
-            type="button"
-            onClick={() => setPaletteOpen(true)}
-            className="border-line text-soft hover:bg-raised mx-2 my-2 flex w-[calc(100%-1rem)] items-center gap-2 rounded-md border px-2.5 py-1.5"
-          >
-            <Search aria-hidden className="size-4" />
-            <span className="flex-1 text-left">Go to…</span>
-            <kbd className="text-xs">Ctrl K</kbd>
-          </button>
-          <Navigation onGo={() => setMenuOpen(false)} />
-        </div>
-      </aside>
+      <Sidebar onSearch={commands.search} />
       <div className="min-w-0">
         {session?.place.mode === 'test' && (
           <div className="bg-warn-soft px-4 py-1.5 text-center text-xs">
@@ -114,39 +89,8 @@ function Frame({ children }: Readonly<{ children: ReactNode }>) {
           {children}
         </main>
       </div>
-      <CommandPalette open={paletteOpen} onOpen={setPaletteOpen} />
+      <CommandPalette open={open === 'search'} onOpen={setPaletteOpen} onShowShortcuts={commands.shortcuts} />
+      <ShortcutList open={open === 'shortcuts'} onClose={() => setOpen(null)} />
     </div>
-  );
-}
-
-function Navigation({ onGo }: Readonly<{ onGo: () => void }>) {
-  const session = useSessionIfAny();
-  const groups = visibleNavGroups(session === null ? () => false : session.may);
-  return (
-    <nav aria-label="Main">
-      {groups.map(({ label, places }) => (
-        <div key={label} className="mt-3">
-          <h2 className="text-soft px-2.5 pb-1 text-xs font-medium">{label}</h2>
-          <ul>
-            {places.map(({ to, label: words, icon: Icon }) => (
-              <li key={to}>
-                <Link
-                  to={to}
-                  onClick={onGo}
-                  activeOptions={{
-                    exact: to === '/' || to === '/supplier' || to === '/operator',
-                    includeSearch: false,
-                  }}
-                  className="text-soft hover:bg-raised hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent-strong flex items-center gap-2.5 rounded-md px-2.5 py-1.5 font-medium"
-                >
-                  <Icon aria-hidden className="size-4" />
-                  {words}
-                </Link>
-              </li>
-            ))}
-          </ul>
-        </div>
-      ))}
-    </nav>
   );
 }

@@ -21,6 +21,11 @@ export function applyTheme(theme: Theme): void {
   applyColorScheme(theme);
 }
 
+/** Light instead of dark, or dark instead of light. */
+export function toggleTheme(): void {
+  applyTheme(document.documentElement.dataset['theme'] === 'dark' ? 'light' : 'dark');
+}
+
 /** Applies the stored theme and follows the system while none is stored. */
 export function followTheme(): void {
   applyColorScheme(storedTheme());

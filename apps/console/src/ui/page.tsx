@@ -1,4 +1,5 @@
 import { useEffect, type ReactNode } from 'react';
+import { setPageTitle } from './page-title.ts';
 
 interface PageHeaderProps {
   readonly title: string;
@@ -11,7 +12,7 @@ interface PageHeaderProps {
 /** Page heading (one h1), description and actions. */
 export function PageHeader({ title, about, actions, back }: PageHeaderProps) {
   useEffect(() => {
-    document.title = `${title} · Millrace`;
+    setPageTitle(title);
   }, [title]);
   return (
     <header className="mb-5">

@@ -9,6 +9,7 @@ import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Problem, QueryView } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { RelativeTime, Timestamp } from '../../ui/time.tsx';
+import { BrowserSettings } from './browser-settings.tsx';
 import { NotificationSettings } from './notification-settings.tsx';
 import { Passkeys } from './passkey-card.tsx';
 import { PasswordCard } from './password-card.tsx';
@@ -35,6 +36,7 @@ export function AccountPage() {
       <Passkeys />
       <Sessions />
       <NotificationSettings />
+      <BrowserSettings />
       <CommandHint command="millrace login" />
     </>
   );

@@ -10,7 +10,7 @@ import { canUsePasskeys, signInWithPasskey } from './passkeys.ts';
 import { PasswordField } from './password-field.tsx';
 import { TwoFactorPrompt } from './two-factor-prompt.tsx';
 import { useForm } from './use-form.ts';
-import { useGoTo } from './use-go-to.ts';
+import { consolePath, useGoTo } from './use-go-to.ts';
 import { TextLink } from '../../ui/link.tsx';
 
 export function SignInPage() {
@@ -24,7 +24,7 @@ export function SignInPage() {
     if (next !== undefined) goTo(next);
   };
   if (person.state === 'in' && !needsCode) {
-    return <Navigate to={person.memberships.length === 0 ? '/welcome' : '/'} replace />;
+    return <Navigate to={person.memberships.length === 0 ? '/welcome' : '/overview'} replace />;
   }
   if (needsCode) return <TwoFactorPrompt onDone={arrive} />;
   const closed = installation?.signUp === 'closed';
@@ -119,10 +119,9 @@ function OtherSignInMethods(props: Readonly<{ next: string | undefined; onDone: 
     work().catch(setError);
   };
   const leave = async (providerId: string): Promise<void> => {
-    const callbackURL = `/console${next ?? '/'}`.replace('/console/console', '/console');
     const { url } = await authCall<{ url: string }>('POST', '/sign-in/social', {
       provider: providerId,
-      callbackURL,
+      callbackURL: consolePath(next),
     });
     globalThis.location.assign(url);
   };

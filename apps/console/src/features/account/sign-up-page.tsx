@@ -35,7 +35,7 @@ export function SignUpPage() {
     setSentTo(email);
   });
   if (person.state === 'in')
-    return <Navigate to={invitationSecret === null ? '/' : '/invitations'} replace />;
+    return <Navigate to={invitationSecret === null ? '/overview' : '/invitations'} replace />;
   if (installation.data === undefined) return <Loading what="sign-up" />;
   const { mail, signUp } = installation.data;
   if (sentTo !== null && mail) return <CheckYourEmail email={sentTo} />;

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useEffect, type ReactNode } from 'react';
 import { Logo } from '../../ui/logo.tsx';
+import { setPageTitle } from '../../ui/page-title.ts';
 
 /** Page with one form and no navigation, such as sign-in. */
 export function SingleFormPage({
@@ -10,7 +11,7 @@ export function SingleFormPage({
   below,
 }: Readonly<{ title: string; about?: ReactNode; children: ReactNode; below?: ReactNode }>) {
   useEffect(() => {
-    document.title = `${title} · Millrace`;
+    setPageTitle(title);
   }, [title]);
   return (
     <div className="flex min-h-dvh flex-col items-center px-4 py-10 sm:justify-center">

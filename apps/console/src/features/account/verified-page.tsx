@@ -22,7 +22,7 @@ export function VerifiedPage() {
   }
   if (person.state === 'unknown') return <Loading what="your account" />;
   if (person.state === 'in')
-    return <Navigate to={person.memberships.length === 0 ? '/welcome' : '/'} replace />;
+    return <Navigate to={person.memberships.length === 0 ? '/welcome' : '/overview'} replace />;
   return (
     <SingleFormPage title="Email verified" about="Sign in to continue.">
       <LinkButton to="/sign-in" kind="primary">

@@ -40,7 +40,7 @@ export function WelcomePage() {
         <>
           {person.memberships.length > 0 && (
             <>
-              <TextLink to="/">Go to console</TextLink> ·{' '}
+              <TextLink to="/overview">Go to console</TextLink> ·{' '}
             </>
           )}
           <button type="button" className="underline" onClick={() => void signOut()}>

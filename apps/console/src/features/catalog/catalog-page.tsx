@@ -7,7 +7,7 @@ import { EmptyState, Loading, Note, QueryView } from '../../ui/states.tsx';
 import { useNow } from '../../ui/time.tsx';
 import { OfferGroupCard } from './offer-group-card.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { hasActiveFilters, offersCommand } from './filters.ts';
+import { hasActiveFilters, offersCommand, parseFilters } from './filters.ts';
 import { Hero } from './hero.tsx';
 import {
   ageSeconds,
@@ -65,7 +65,7 @@ function PublicCatalog({ isKnown }: Readonly<{ isKnown: boolean }>) {
 }
 
 function Listing({ data }: Readonly<{ data: Offers }>) {
-  const filters = useSearch({ from: '/shell/' });
+  const filters = parseFilters(useSearch({ strict: false }));
   const [soldOut, setSoldOut] = useState<Offer | null>(null);
   const shown = filterOffers(data.offers, filters);
   const families = groupOffers(shown, filters.sort ?? 'price');

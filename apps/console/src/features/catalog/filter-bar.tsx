@@ -1,4 +1,4 @@
-import { useNavigate } from '@tanstack/react-router';
+import { useLocation, useNavigate } from '@tanstack/react-router';
 import { Button } from '../../ui/button.tsx';
 import { CheckboxField, FilterField, SelectField } from '../../ui/field.tsx';
 import { parseFilters, hasActiveFilters, type Filters } from './filters.ts';
@@ -12,8 +12,10 @@ function withChosen(values: readonly string[], chosen: string | undefined): read
 
 export function FilterBar({ filters, choices }: Readonly<{ filters: Filters; choices: FilterChoices }>) {
   const navigate = useNavigate();
+  // Visitors also see the catalog on the start page.
+  const to = useLocation({ select: ({ pathname }) => (pathname === '/catalog' ? '/catalog' : '/') });
   const set = (change: Readonly<Record<string, unknown>>): void => {
-    void navigate({ to: '/', search: parseFilters({ ...filters, ...change }), replace: true });
+    void navigate({ to, search: parseFilters({ ...filters, ...change }), replace: true });
   };
   const gpus = withChosen(choices.gpus, filters.gpu);
   const regions = withChosen(choices.regions, filters.region);
@@ -72,7 +74,7 @@ export function FilterBar({ filters, choices }: Readonly<{ filters: Filters; cho
             size="small"
             onClick={() =>
               void navigate({
-                to: '/',
+                to,
                 search: filters.sort === undefined ? {} : { sort: filters.sort },
                 replace: true,
               })

@@ -7,6 +7,12 @@ export const catalogRoutes = [
     getParentRoute: () => shellRoute,
     path: '/',
     validateSearch: parseFilters,
+    component: lazyRouteComponent(() => import('./home-page.tsx'), 'HomePage'),
+  }),
+  createRoute({
+    getParentRoute: () => shellRoute,
+    path: 'catalog',
+    validateSearch: parseFilters,
     component: lazyRouteComponent(() => import('./catalog-page.tsx'), 'CatalogPage'),
   }),
 ] as const;

@@ -30,7 +30,7 @@ function ForVisitors() {
         Sign in to see why, when it should be available again, and alternatives, or to request a reservation.
       </p>
       <div>
-        <LinkButton to="/sign-in" search={{ next: '/' }} kind="primary">
+        <LinkButton to="/sign-in" search={{ next: '/catalog' }} kind="primary">
           Sign in
         </LinkButton>
       </div>

@@ -44,7 +44,7 @@ export function CreatePage() {
   const picks = useSearch({ from: '/shell/inside/rent' });
   return (
     <>
-      <PageHeader title="Rent a machine" back={<TextLink to="/">Catalog</TextLink>} />
+      <PageHeader title="Rent a machine" back={<TextLink to="/catalog">Catalog</TextLink>} />
       <QueryView query={offers} what="offers">
         {(data) => <ResolvedSpec picks={picks} offers={data.offers} />}
       </QueryView>

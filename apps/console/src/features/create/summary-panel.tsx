@@ -207,14 +207,14 @@ function FixLink({ step }: Readonly<{ step: BlockerFix | null }>) {
       return (
         <span>
           Choose another size or region, or{' '}
-          <TextLink to="/" search={{ available: true }}>
+          <TextLink to="/catalog" search={{ available: true }}>
             see what is available
           </TextLink>
           .
         </span>
       );
     case 'catalog':
-      return <TextLink to="/">Browse the catalog</TextLink>;
+      return <TextLink to="/catalog">Browse the catalog</TextLink>;
     case 'team':
       return <TextLink to="/team">See who can change your role</TextLink>;
     case null:

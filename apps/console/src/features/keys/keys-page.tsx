@@ -17,6 +17,7 @@ import { CreateKey } from './create-key.tsx';
 import { RevokeKey, RotateKey } from './key-actions.tsx';
 import { keySnippet, keyState, limitLines, type ApiKey } from './key-form.ts';
 import { scopesText } from './scope-choice.ts';
+import { useCreateHash } from '../../app/use-create-hash.ts';
 
 type NewKey = Output<'createApiKey'>;
 
@@ -49,6 +50,7 @@ export function KeysPage() {
   const keys = usePages(['keys', 'list'], (client, signal) => client.keys.list({}, { signal }));
   const columns = useColumns(now, setOpen);
   const close = (): void => setOpen(null);
+  useCreateHash(() => setOpen(mayNot('api-keys:write') === false ? { what: 'create' } : null));
   const create = (
     <Button
       kind="primary"

@@ -229,5 +229,5 @@ const noneFits = {
 const noneFree = {
   empty: 'No machines available',
   hint: 'Machines appear here when suppliers list them. The catalog has the operator’s own offers.',
-  action: <LinkButton to="/">Browse the catalog</LinkButton>,
+  action: <LinkButton to="/catalog">Browse the catalog</LinkButton>,
 };

@@ -70,7 +70,10 @@ export function RunningCard() {
       <QueryView query={costs} what="active resources">
         {(rows) =>
           rows.length === 0 ? (
-            <EmptyState title="Nothing is running" action={<TextLink to="/">Browse the catalog</TextLink>} />
+            <EmptyState
+              title="Nothing is running"
+              action={<TextLink to="/catalog">Browse the catalog</TextLink>}
+            />
           ) : (
             <Table
               caption="Active resources and their cost per hour"

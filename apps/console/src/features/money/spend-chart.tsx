@@ -23,7 +23,7 @@ export function SpendChart({ days }: Readonly<{ days: readonly SpendDay[] }>) {
     return (
       <EmptyState
         title="No spending in this period"
-        action={<TextLink to="/">Browse the catalog</TextLink>}
+        action={<TextLink to="/catalog">Browse the catalog</TextLink>}
       />
     );
   }

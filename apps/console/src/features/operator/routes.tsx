@@ -1,4 +1,4 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { insideRoute } from '../../app/root-routes.tsx';
 import { parseFleetSearch } from './fleet/fleet-search.ts';
 import {
@@ -18,6 +18,17 @@ export const operatorRoutes = [
   createRoute({
     getParentRoute,
     path: 'operator',
+    validateSearch: parseFleetSearch,
+    // The fleet had this path before; links to a filtered fleet still work.
+    beforeLoad: ({ search }) => {
+      if (Object.keys(search).length > 0)
+        redirect({ to: '/operator/fleet', search, replace: true, throw: true });
+    },
+    component: lazyRouteComponent(() => import('./overview/overview-page.tsx'), 'OperatorOverviewPage'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: 'operator/fleet',
     validateSearch: parseFleetSearch,
     component: lazyRouteComponent(() => import('./fleet/fleet-page.tsx'), 'FleetPage'),
   }),

@@ -72,7 +72,7 @@ export function MachineActions({ machine }: Readonly<{ machine: Machine }>) {
         changes={changes}
         onDone={() => {
           toast(`${name} was withdrawn`);
-          void navigate({ to: '/supplier' });
+          void navigate({ to: '/supplier/machines' });
         }}
       >
         <p>

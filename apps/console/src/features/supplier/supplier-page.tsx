@@ -14,7 +14,7 @@ import { percentText } from './percent-text.ts';
 import { marketStatus } from './market-status.ts';
 import { LinkButton, TextLink } from '../../ui/link.tsx';
 
-const route = getRouteApi('/shell/inside/supplier');
+const route = getRouteApi('/shell/inside/supplier/machines');
 
 type Machine = Item<'supplierListMachines'>;
 
@@ -31,7 +31,7 @@ function Machines({ account }: Readonly<{ account: Account }>) {
         title="My machines"
         about={`Machines of ${account.name} on the marketplace. The operator keeps ${String(account.feePercentage)} % of each charge.`}
         actions={
-          <LinkButton to="/supplier" search={{ tab: 'join' }} kind="primary">
+          <LinkButton to="/supplier/machines" search={{ tab: 'join' }} kind="primary">
             Add machine
           </LinkButton>
         }
@@ -122,7 +122,7 @@ function MachineList() {
           columns={columns}
           empty="No machines yet"
           action={
-            <LinkButton to="/supplier" search={{ tab: 'join' }} kind="primary">
+            <LinkButton to="/supplier/machines" search={{ tab: 'join' }} kind="primary">
               Add machine
             </LinkButton>
           }

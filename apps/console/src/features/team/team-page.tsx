@@ -17,6 +17,7 @@ import { useToast } from '../../ui/toast.tsx';
 import { OrganisationCard } from './organisation-card.tsx';
 import { canAssignRole, roleMeanings } from './roles.ts';
 import { Form } from '../../ui/form.tsx';
+import { useCreateHash } from '../../app/use-create-hash.ts';
 
 type Member = Item<'listMembers'>;
 type Invitation = Item<'listInvitations'>;
@@ -24,6 +25,7 @@ type Invitation = Item<'listInvitations'>;
 export function TeamPage() {
   const { me, mayNot } = useSession();
   const [inviting, setInviting] = useState(false);
+  useCreateHash(() => setInviting(mayNot('members:write') === false));
   return (
     <>
       <PageHeader

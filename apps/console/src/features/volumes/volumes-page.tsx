@@ -13,6 +13,7 @@ import { readRestores, volumesToCheck } from './restore-status.ts';
 import { volumePhase, type Volume } from './volume.ts';
 import { VolumeState } from './volume-state.tsx';
 import { TextLink } from '../../ui/link.tsx';
+import { useCreateHash } from '../../app/use-create-hash.ts';
 
 export function VolumesPage() {
   return (
@@ -42,6 +43,7 @@ function useRestores(volumes: readonly Volume[]) {
 function Volumes() {
   const [isCreating, setCreating] = useState(false);
   const denied = useSession().mayNot('volumes:write');
+  useCreateHash(() => setCreating(denied === false));
   const pages = usePages<Volume>(
     ['volumes', 'list'],
     (client, signal) => client.volumes.list({ limit: 50 }, { signal }),

@@ -14,6 +14,7 @@ import { SigningSecret } from './signing-secret.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { webhookHealth, standardSnippet, verifySnippet, type Webhook } from './webhook-text.ts';
 import { TextLink } from '../../ui/link.tsx';
+import { useCreateHash } from '../../app/use-create-hash.ts';
 
 const columns: readonly Column<Webhook>[] = [
   {
@@ -59,6 +60,7 @@ export function WebhooksPage() {
   const { mayNot } = useSession();
   const [isOpen, setOpen] = useState(false);
   const [made, setMade] = useState<Output<'createWebhook'> | null>(null);
+  useCreateHash(() => setOpen(mayNot('webhooks:write') === false));
   const webhooks = usePages(['webhooks', 'list'], (client, signal) => client.webhooks.list({}, { signal }), {
     refetchMs: 15_000,
   });

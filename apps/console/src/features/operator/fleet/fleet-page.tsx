@@ -24,7 +24,7 @@ import { operatorPage } from '../common/operator-page.tsx';
 import { Form } from '../../../ui/form.tsx';
 import { LinkButton, TextLink } from '../../../ui/link.tsx';
 
-const route = getRouteApi('/shell/inside/operator');
+const route = getRouteApi('/shell/inside/operator/fleet');
 
 export const FleetPage = operatorPage('Fleet', Fleet);
 
@@ -170,7 +170,7 @@ function NoNodesMatch() {
       <EmptyState
         title="No nodes match"
         action={
-          <LinkButton to="/operator" search={{}}>
+          <LinkButton to="/operator/fleet" search={{}}>
             Clear filters
           </LinkButton>
         }

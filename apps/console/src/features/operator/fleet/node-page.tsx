@@ -23,7 +23,7 @@ import { TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator/nodes/$nodeId');
 
-const toFleet = <TextLink to="/operator">Fleet</TextLink>;
+const toFleet = <TextLink to="/operator/fleet">Fleet</TextLink>;
 
 type Node = Output<'adminGetNode'>;
 type Gpu = Node['gpus'][number];

@@ -22,7 +22,7 @@ function Maintenance() {
     <>
       <PageHeader
         title="Maintenance"
-        back={<TextLink to="/operator">Fleet</TextLink>}
+        back={<TextLink to="/operator/fleet">Fleet</TextLink>}
         about="Planned downtime of nodes. Tenants are notified in advance, and downtime is not billed."
       />
       <Card

@@ -166,7 +166,7 @@ const columns: readonly Column<Cluster>[] = [
     head: 'Cluster',
     main: true,
     cell: ({ name, id }) => (
-      <TextLink to="/operator" search={{ find: name }} title={id}>
+      <TextLink to="/operator/fleet" search={{ find: name }} title={id}>
         {name}
       </TextLink>
     ),

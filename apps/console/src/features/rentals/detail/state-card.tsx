@@ -104,7 +104,7 @@ function FailureNote({ rental }: Readonly<{ rental: Rental }>) {
           </p>
         </Note>
         <div>
-          <LinkButton to="/" kind="primary">
+          <LinkButton to="/catalog" kind="primary">
             Back to the catalog
           </LinkButton>
         </div>

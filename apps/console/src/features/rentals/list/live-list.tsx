@@ -18,7 +18,7 @@ const noneYet = {
   empty: 'No rentals yet',
   hint: 'A machine is ready in about a minute and is billed by the second.',
   action: (
-    <LinkButton to="/" kind="primary">
+    <LinkButton to="/catalog" kind="primary">
       Browse the catalog
     </LinkButton>
   ),

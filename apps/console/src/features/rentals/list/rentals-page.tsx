@@ -29,7 +29,7 @@ function Rentals() {
         title="Rentals"
         about="Your virtual machines and bare metal: status, cost and history."
         actions={
-          <LinkButton to="/" kind="primary">
+          <LinkButton to="/catalog" kind="primary">
             Rent a machine
           </LinkButton>
         }

@@ -12,7 +12,10 @@ async function* events(types: readonly string[], end?: Error): AsyncGenerator<{ 
 /** Follows a feed whose openings behave as given, and returns what happened in order. */
 async function follow(
   openings: readonly Opening[],
-  { isFinal = () => false, isLate = false }: Partial<Pick<FollowOptions, 'isFinal' | 'isLate'>> = {},
+  {
+    isFinal = () => false,
+    isLate = false,
+  }: Partial<Pick<FollowOptions<{ type: string }>, 'isFinal' | 'isLate'>> = {},
 ) {
   const leaving = new AbortController();
   const done: string[] = [];
@@ -28,6 +31,7 @@ async function follow(
       done.push('open');
       return opened;
     },
+    onEvent: () => undefined,
     onNouns: (nouns) => done.push(nouns.join(' ')),
     onGap: () => done.push('all'),
     isFinal,
@@ -41,7 +45,7 @@ async function follow(
 describe('followFeed', () => {
   it('reports the cache keys that an event changes', async () => {
     const done = await follow([() => events(['rental.running', 'key.created', 'novel.thing'])]);
-    expect(done.slice(0, 3)).toEqual(['open', 'rentals volumes money catalog', 'keys']);
+    expect(done.slice(0, 3)).toEqual(['open', 'rentals volumes money catalog admin', 'keys']);
   });
 
   it('reopens after a failure and reloads everything that it may have missed', async () => {

@@ -1,16 +1,16 @@
-import type { ResourceName } from '../api/queries.ts';
+import type { ResourceName } from '../../api/queries.ts';
 
 /** Cache keys to invalidate after an event, by the first word of its type. */
 const resourcesByEventPrefix: Readonly<Record<string, readonly ResourceName[]>> = {
-  rental: ['rentals', 'volumes', 'money', 'catalog'],
+  rental: ['rentals', 'volumes', 'money', 'catalog', 'admin'],
   volume: ['volumes', 'rentals', 'money'],
-  instance: ['instances', 'marketplace', 'money'],
-  machine: ['machines', 'supplier', 'marketplace'],
+  instance: ['instances', 'marketplace', 'money', 'admin'],
+  machine: ['machines', 'supplier', 'marketplace', 'admin'],
   balance: ['money'],
   budget: ['money'],
   invoice: ['money'],
-  reservation: ['rentals'],
-  maintenance: ['rentals', 'instances'],
+  reservation: ['rentals', 'admin'],
+  maintenance: ['rentals', 'instances', 'supplier', 'admin'],
   key: ['keys'],
 };
 
@@ -20,9 +20,10 @@ export function changedResources(eventType: string): readonly ResourceName[] {
   return resourcesByEventPrefix[eventType.split('.', 1)[0] ?? ''] ?? none;
 }
 
-export interface FollowOptions {
+export interface FollowOptions<Event extends { readonly type: string }> {
   /** Resolves once the service accepted the feed, which reconnects and throws when it stops retrying. */
-  readonly open: () => PromiseLike<AsyncIterable<{ readonly type: string }>>;
+  readonly open: () => PromiseLike<AsyncIterable<Event>>;
+  readonly onEvent: (event: Event) => void;
   readonly onNouns: (nouns: readonly ResourceName[]) => void;
   /** Events may have been missed: reload everything. */
   readonly onGap: () => void;
@@ -39,7 +40,9 @@ const INITIAL_RECONNECT_MS = 1_000;
 const MAX_RECONNECT_MS = 30_000;
 
 /** Follows the feed while the page is open. After a failure it reopens the feed with backoff and reloads everything. */
-export async function followFeed(following: FollowOptions): Promise<void> {
+export async function followFeed<Event extends { readonly type: string }>(
+  following: FollowOptions<Event>,
+): Promise<void> {
   const { signal } = following;
   let waitMs = INITIAL_RECONNECT_MS;
   for (let isLate = following.isLate; !signal.aborted; isLate = true) {
@@ -47,10 +50,11 @@ export async function followFeed(following: FollowOptions): Promise<void> {
       const events = await following.open();
       // Reload only after opening: the feed covers everything later, the reload everything earlier.
       if (isLate) following.onGap();
-      for await (const { type } of events) {
+      for await (const event of events) {
         waitMs = INITIAL_RECONNECT_MS;
-        const nouns = changedResources(type);
+        const nouns = changedResources(event.type);
         if (nouns.length > 0) following.onNouns(nouns);
+        following.onEvent(event);
       }
     } catch (error) {
       if (following.isFinal(error)) return;

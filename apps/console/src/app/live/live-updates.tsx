@@ -1,10 +1,13 @@
-import { ApiError } from '@millrace/sdk';
+import { ApiError, type MillraceEvent } from '@millrace/sdk';
 import { useQueryClient } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { sleep } from '../api/clock.ts';
-import type { ResourceName } from '../api/queries.ts';
+import { sleep } from '../../api/clock.ts';
+import type { ResourceName } from '../../api/queries.ts';
+import { completionBody, completionOf } from './completion.ts';
 import { followFeed } from './event-feed.ts';
-import { useSessionIfAny } from '../api/session.tsx';
+import { showNotification } from './notifications.ts';
+import { useSessionIfAny, type Session } from '../../api/session.tsx';
 
 /** Retrying cannot help after these. A 429 is not final: a stream slot may become free. */
 const isFinal = (error: unknown): boolean =>
@@ -29,16 +32,39 @@ async function withTabLock(
   if (!isFree && !signal.aborted) await locks.request(name, { signal }, () => work(true));
 }
 
+/** Shows the end of long operations as browser notifications, until the tab leaves the organisation or mode. */
+function createNotifier(session: Session, open: (href: string) => void) {
+  const { me, memberships, place } = session;
+  const shown = new Set<() => void>();
+  return {
+    notify: (event: MillraceEvent): void => {
+      const completion = completionOf(event);
+      if (completion === null) return;
+      const body = completionBody(completion, {
+        organisation: me.organisation.name,
+        hasSeveral: memberships.length > 1,
+        isTest: place.mode === 'test',
+      });
+      const { title, href } = completion;
+      const tag = `${place.organisationId} ${place.mode} ${href}`;
+      shown.add(showNotification({ userId: me.user.id, title, body, tag, onClick: () => open(href) }));
+    },
+    close: (): void => {
+      for (const remove of shown) remove();
+    },
+  };
+}
+
 /** Invalidates what events change, so that it is visible within two seconds. Critical pages also poll. */
 export function LiveUpdates() {
   const session = useSessionIfAny();
   const cache = useQueryClient();
-  const client = session?.client;
-  const place = session?.place;
-  const mayRead = session?.may('events:read') ?? false;
+  const router = useRouter();
   useEffect(() => {
-    if (client === undefined || place === undefined || !mayRead) return undefined;
+    if (session === null || !session.may('events:read')) return undefined;
+    const { client, place } = session;
     const { organisationId, mode } = place;
+    const notifier = createNotifier(session, (href) => void router.navigate({ href }));
     const name = `millrace.feed ${organisationId} ${mode}`;
     const leaving = new AbortController();
     const { signal } = leaving;
@@ -58,6 +84,8 @@ export function LiveUpdates() {
       followFeed({
         open: () => client.events.stream({ after: 'latest' }, { signal }),
         onNouns: broadcast,
+        // Only the tab that follows the feed notifies, so that each event is shown once.
+        onEvent: notifier.notify,
         onGap: () => broadcast(null),
         isLate: hasWaited,
         isFinal,
@@ -69,7 +97,8 @@ export function LiveUpdates() {
     return () => {
       leaving.abort();
       channel.close();
+      notifier.close();
     };
-  }, [client, place, mayRead, cache]);
+  }, [session, cache, router]);
   return null;
 }
