@@ -118,6 +118,7 @@ describe('volume API', () => {
     const nothing = { costPerHourNanoUsd: '0', costPer30DaysNanoUsd: '0', holdNanoUsd: '0' };
     const quoted = await quote('region=mock-region&sizeInGb=512');
     expect(quoted).toMatchObject({ status: 200, json: { costPerHour: 0, ...nothing } });
+    expect(quoted.json).not.toHaveProperty('liveCostPerHourNanoUsd');
     for (const wrong of ['region=mock-region&sizeInGb=300', 'region=nowhere&sizeInGb=256', 'sizeInGb=256']) {
       expect(await quote(wrong)).toMatchObject({ status: 400, json: { reason: 'VALIDATION_FAILED' } });
     }

@@ -39,6 +39,13 @@ export const nanoUsd = z
   .regex(/^-?(0|[1-9][0-9]{0,18})$/)
   .meta({ description: 'Nano-USD (1e-9 USD) as a decimal string.', examples: ['25341234567'] });
 
+/** The price that the same would have in live mode, in responses of test mode, where the real amount is 0. */
+export function livePrice(what: string) {
+  return nanoUsd.optional().meta({
+    description: `${what} Only in test mode, where nothing is charged, and only if the current price list has a price.`,
+  });
+}
+
 /** Like `nanoUsd`, for amounts above zero that a caller transfers. */
 export const positiveNanoUsd = z
   .string()

@@ -2,12 +2,14 @@ export { servePrices, type PriceRoutes } from './prices.routes.ts';
 export {
   diskPriceFor,
   createGpuPriceLookup,
+  createLivePriceLookup,
   modelPriceFor,
   quoteFor,
   volumePriceFor,
   type GpuPriceLookup,
   type QuoteRequest,
 } from './prices.service.ts';
+export type { LivePriceLookup } from './live-price.ts';
 export { maxRecentCost, costBoundStart, type RequestSize } from './cost-bound.ts';
 export { modelTimelines, type ModelPriceTimelines, type TimedModelPrice } from './model-timeline.ts';
 export { toWireQuote, type WireQuote } from './prices.wire.ts';
@@ -47,8 +49,10 @@ export {
   freezeModelPrice,
   frozenModelPrice,
   imageCost,
+  requestCost,
   tokenCost,
   type FrozenModelPrice,
   type ImageSize,
+  type RequestQuantities,
   type TokenCounts,
 } from './inference-price.ts';

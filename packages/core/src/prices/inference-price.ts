@@ -1,6 +1,7 @@
 import { Fault } from '@millrace/platform/fault';
 import {
   addExact,
+  addUsd,
   nanoUsd,
   roundExact,
   timesUsd,
@@ -123,6 +124,23 @@ export function imageCost(price: FrozenModelPrice, image: ImageSize): NanoUsd {
 
 export function characterCost(price: FrozenModelPrice, characters: number): NanoUsd {
   return timesUsd(amountOf(price.characterNanoUsd), wholeNumber(characters));
+}
+
+export interface RequestQuantities {
+  readonly tokens: TokenCounts;
+  /** Width × height × steps, summed over all images. */
+  readonly imagePixelSteps: number;
+  readonly characters: number;
+}
+
+/** The cost of a recorded request of any modality. */
+export function requestCost(price: FrozenModelPrice, request: RequestQuantities): NanoUsd {
+  const { tokens, imagePixelSteps, characters } = request;
+  const images = {
+    numerator: amountOf(price.imageNanoUsd) * wholeNumber(imagePixelSteps),
+    denominator: STANDARD_IMAGE_PIXEL_STEPS,
+  };
+  return addUsd(tokenCost(price, tokens), roundExact(images, 'up'), characterCost(price, characters));
 }
 
 function wholeNumber(value: number): bigint {

@@ -362,7 +362,31 @@ describe('quoteFor', () => {
   it('is refused without a price, but free in test mode', async () => {
     const gpuType = newName();
     await expect(quote(acme, { gpuType })).rejects.toMatchObject({ reason: 'PRICE_NOT_AVAILABLE' });
-    expect(await quote(acme, { gpuType }, 'test')).toMatchObject({ perHour: 0n, hold: 0n });
+    expect(await quote(acme, { gpuType }, 'test')).toMatchObject({ perHour: 0n, hold: 0n, live: null });
+  });
+
+  it('adds the amounts of live mode in test mode', async () => {
+    const gpuType = newName();
+    await setPrice({ ...h100, gpuType }, 2_000_000_000n);
+    const request = { gpuType, durationSeconds: 5_400 };
+    const live = await quote(acme, request);
+    expect(live).not.toHaveProperty('live');
+    const tested = await quote(acme, request, 'test');
+    const disk = { sizeGb: 500, price: null, livePrice: live.frozen.rental };
+    const wire = toWireQuote(tested, { available: true, idleRules: true, disk });
+    expect(contract.operations.quoteRental.response.schema.parse(wire)).toEqual(wire);
+    expect(wire).toMatchObject({
+      costPerHourNanoUsd: '0',
+      totalNanoUsd: '0',
+      released: { diskGb: 500, costPerHourNanoUsd: '0' },
+      live: {
+        costPerHourNanoUsd: String(live.perHour),
+        minimumBalanceNanoUsd: String(live.hold),
+        totalNanoUsd: '24000000000',
+        released: { diskGb: 500, costPerHourNanoUsd: String(live.perHour) },
+      },
+    });
+    expect(tested.frozen.rental).toMatchObject({ rateNanoUsdPerHour: '0', priceIds: [] });
   });
 
   it('uses the newest option of a term and shows the commitment', async () => {

@@ -1,6 +1,6 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { Reader, Tx } from '@millrace/platform/db';
-import { Fault, invalidField } from '@millrace/platform/fault';
+import { Fault, invalidField, isFault } from '@millrace/platform/fault';
 import type { EntitlementId, OrgId, PriceId } from '@millrace/platform/ids';
 import {
   fromPercentage,
@@ -33,13 +33,15 @@ import {
   readGpuPrices,
   readModelPrices,
   readRentalPrices,
+  readResourcePrices,
   readReserveOptions,
   readStoragePrices,
   setRevoked,
   setPriceEnd,
 } from './prices.store.ts';
 import type { FrozenPrice } from './frozen-price.ts';
-import { freezeStoragePrice, buildQuote, type Quote, type RentalSpec } from './quote.ts';
+import { livePriceLookup, type LivePriceLookup } from './live-price.ts';
+import { freezeStoragePrice, buildQuote, type Quote, type QuoteInput, type RentalSpec } from './quote.ts';
 import { resolvePrice, type PricedItem } from './resolve-price.ts';
 
 /** Lets operators change prices, reserve options and entitlements, and quotes prices for other features. */
@@ -190,7 +192,29 @@ export async function quoteFor(
   const prices = await readRentalPrices(reader, orgId, subject, now);
   const reserveOptions = spec.termType === 'reserved' ? await readReserveOptions(reader, subject) : [];
   const entitlements = spec.discountPercentage === 0 ? [] : await listEntitlements(reader, orgId, now);
-  return buildQuote({ ...request, orgId, mode, prices, reserveOptions, entitlements });
+  const input = { ...request, orgId, prices, reserveOptions, entitlements };
+  const quote = buildQuote({ ...input, mode });
+  return mode === 'live' ? quote : { ...quote, live: liveQuoteOf(input) };
+}
+
+/** The quote that a live key would get; null if a live key would get none. */
+function liveQuoteOf(input: Omit<QuoteInput, 'mode'>): Quote | null {
+  try {
+    return buildQuote({ ...input, mode: 'live' });
+  } catch (error) {
+    if (isFault(error)) return null;
+    throw error;
+  }
+}
+
+/** Reads the prices of all machines and storage in one query. Null in live mode, which needs no comparison. */
+export async function createLivePriceLookup(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  now: Date,
+): Promise<LivePriceLookup | null> {
+  return mode === 'live' ? null : livePriceLookup(await readResourcePrices(reader, orgId, now), orgId, now);
 }
 
 /** The price of the local disk of a released rental; null if no price is set. */

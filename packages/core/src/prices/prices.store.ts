@@ -208,6 +208,14 @@ export async function readStoragePrices(reader: Reader, orgId: OrgId, at: Date):
   return rows.map(toPrice);
 }
 
+/** Current and future prices of machines and storage of this organisation. */
+export async function readResourcePrices(reader: Reader, orgId: OrgId, at: Date): Promise<readonly Price[]> {
+  const rows = await applicablePrices(reader, orgId, at)
+    .where('subject_kind', 'in', ['gpu', 'volume', 'disk'])
+    .execute();
+  return rows.map(toPrice);
+}
+
 export async function readModelPrices(
   reader: Reader,
   orgId: OrgId,

@@ -56,29 +56,55 @@ export function toWireEntitlement(entitlement: Entitlement): WireEntitlement {
   };
 }
 
+/** The disk of a released rental. Without a price it is retained for free. */
+export interface QuotedDisk {
+  readonly sizeGb: number;
+  readonly price: FrozenPrice | null;
+  /** Test mode only: the price in live mode. */
+  readonly livePrice: FrozenPrice | null;
+}
+
 /** The parts of a quote that do not depend on prices. */
 export interface QuoteExtras {
   readonly available: boolean;
   readonly idleRules: boolean;
-  /** Null: the rental cannot be released. A disk without a price is retained for free. */
-  readonly disk: { readonly sizeGb: number; readonly price: FrozenPrice | null } | null;
+  /** Null: the rental cannot be released. */
+  readonly disk: QuotedDisk | null;
 }
 
 export function toWireQuote(quote: Quote, { available, idleRules, disk }: QuoteExtras): WireQuote {
-  const { term } = quote;
+  const { live } = quote;
   return {
+    ...quotedAmounts(quote, disk === null ? null : { sizeGb: disk.sizeGb, price: disk.price }),
     costPerHour: toNearestUsdNumber(quote.perHour),
-    costPerHourNanoUsd: String(quote.perHour),
     originalCostPerHour: toNearestUsdNumber(quote.originalPerHour),
     discountPercentage: toPercentage(quote.discount),
     costPerSecondNanoUsd: String(quote.perSecond),
+    holdNanoUsd: String(quote.hold),
+    ...(live == null
+      ? {}
+      : { live: quotedAmounts(live, disk === null ? null : { sizeGb: disk.sizeGb, price: disk.livePrice }) }),
+    runwaySeconds: quote.runwaySeconds,
+    available,
+    idleRules,
+    affordable: quote.affordable,
+    validUntil: quote.validUntil.toISOString(),
+  };
+}
+
+function quotedAmounts(
+  quote: Quote,
+  disk: Pick<QuotedDisk, 'sizeGb' | 'price'> | null,
+): NonNullable<WireQuote['live']> {
+  const { term } = quote;
+  return {
+    costPerHourNanoUsd: String(quote.perHour),
     lines: quote.lines.map(({ kind, description, perHour }) => ({
       kind,
       description,
       costPerHourNanoUsd: String(perHour),
     })),
     minimumBalanceNanoUsd: String(quote.hold),
-    holdNanoUsd: String(quote.hold),
     totalNanoUsd: quote.total === null ? null : String(quote.total),
     term:
       term === null
@@ -93,10 +119,5 @@ export function toWireQuote(quote: Quote, { available, idleRules, disk }: QuoteE
       disk === null
         ? null
         : { diskGb: disk.sizeGb, costPerHourNanoUsd: disk.price?.rateNanoUsdPerHour ?? String(zeroUsd) },
-    runwaySeconds: quote.runwaySeconds,
-    available,
-    idleRules,
-    affordable: quote.affordable,
-    validUntil: quote.validUntil.toISOString(),
   };
 }

@@ -421,8 +421,14 @@ describe('freezeStoragePrice', () => {
     );
     const released = (facts: Parameters<typeof toWireQuote>[1]['disk']) =>
       toWireQuote(buildQuote(quoteInput()), { available: true, idleRules: true, disk: facts }).released;
-    expect(released({ sizeGb: 100, price })).toEqual({ diskGb: 100, costPerHourNanoUsd: '1100' });
-    expect(released({ sizeGb: 100, price: null })).toEqual({ diskGb: 100, costPerHourNanoUsd: '0' });
+    expect(released({ sizeGb: 100, price, livePrice: null })).toEqual({
+      diskGb: 100,
+      costPerHourNanoUsd: '1100',
+    });
+    expect(released({ sizeGb: 100, price: null, livePrice: null })).toEqual({
+      diskGb: 100,
+      costPerHourNanoUsd: '0',
+    });
     expect(released(null)).toBeNull();
   });
 });

@@ -90,6 +90,8 @@ export interface Quote {
   readonly validUntil: Date;
   /** Stored with the rental and with the volume created with it. */
   readonly frozen: { readonly rental: FrozenPrice; readonly volume: FrozenPrice | null };
+  /** Test mode only: the same quote in live mode; null if live mode has no price. Never charged or stored. */
+  readonly live?: Quote | null;
 }
 
 export function buildQuote(input: QuoteInput): Quote {

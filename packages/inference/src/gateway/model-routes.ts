@@ -1,5 +1,6 @@
+import type { FrozenModelPrice } from '@millrace/core/prices';
 import { Fault } from '@millrace/platform/fault';
-import { hasActiveDeployment, toWireModelList, toWireModelPrice } from '../key-feed/index.ts';
+import { hasActiveDeployment, priceOf, toWireModelList, toWireModelPrice } from '../key-feed/index.ts';
 import { requireModel } from './requests/admission.ts';
 import { responseHeaders, sendJson } from './http/responses.ts';
 import type { GatewayDeps } from './gateway-deps.ts';
@@ -27,6 +28,14 @@ export function serveModelPrice(deps: GatewayDeps, inbound: GatewayRequest): voi
   if (name === undefined) throw new Fault('ROUTE_NOT_FOUND');
   const model = requireModel(deps, caller, name);
   const price = requirePrice(model, caller.key.orgId, deps.clock.nowMs());
-  const body = JSON.stringify(toWireModelPrice(model, price));
+  const livePrice = caller.key.mode === 'test' ? livePriceOf(deps, caller.key.orgId, model.name) : null;
+  const body = JSON.stringify(toWireModelPrice(model, price, livePrice));
   sendJson(response, 200, responseHeaders(requestId, rate()), body);
+}
+
+/** Null if live mode does not sell the model, or while parts of its contract prices are missing. */
+function livePriceOf(deps: GatewayDeps, orgId: string, name: string): FrozenModelPrice | null {
+  const model = deps.keyFeed.model(name, orgId, 'live');
+  if (model === null || model.contractParts !== undefined) return null;
+  return priceOf(model, orgId, deps.clock.nowMs());
 }

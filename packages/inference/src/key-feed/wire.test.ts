@@ -22,7 +22,7 @@ describe('toWireModelPrice', () => {
     ['image', [null, null, null, 10_000_000, null]],
     ['audio', [null, null, null, null, 5_000]],
   ] as const)('gives %s models the prices of their unit', (modality, expected) => {
-    const price = toWireModelPrice(modelOf({ modality }), frozenPrice());
+    const price = toWireModelPrice(modelOf({ modality }), frozenPrice(), null);
     expect(getModelPrice.response.schema.parse(price)).toEqual(price);
     expect([
       price.prompt_nano_usd_per_million_tokens,
@@ -34,7 +34,23 @@ describe('toWireModelPrice', () => {
   });
 
   it('is exact up to the highest price of the price list', () => {
-    const price = toWireModelPrice(modelOf(), frozenPrice({ promptNanoUsdPerMillion: '1000000000000000' }));
+    const price = toWireModelPrice(
+      modelOf(),
+      frozenPrice({ promptNanoUsdPerMillion: '1000000000000000' }),
+      null,
+    );
     expect(price.prompt_nano_usd_per_million_tokens).toBe(1e15);
+  });
+
+  it('adds the price of live mode, unless the model has none', () => {
+    const none = {
+      promptNanoUsdPerMillion: null,
+      cachedPromptNanoUsdPerMillion: null,
+      completionNanoUsdPerMillion: null,
+    };
+    const priced = toWireModelPrice(modelOf(), frozenPrice(), frozenPrice());
+    expect(getModelPrice.response.schema.parse(priced)).toEqual(priced);
+    expect(priced.live).toMatchObject({ completion_nano_usd_per_million_tokens: 600_000_000 });
+    expect(toWireModelPrice(modelOf(), frozenPrice(), frozenPrice(none))).not.toHaveProperty('live');
   });
 });

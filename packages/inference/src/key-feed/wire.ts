@@ -26,16 +26,33 @@ function toWireModel(model: ModelEntry): ModelList['data'][number] {
   };
 }
 
+/** `livePrice`: in test mode, which is free, the price of live mode; otherwise null. */
+export function toWireModelPrice(
+  model: ModelEntry,
+  price: FrozenModelPrice,
+  livePrice: FrozenModelPrice | null,
+): ModelPrice {
+  const { name, modality } = model;
+  const live = livePrice === null ? null : unitPrices(modality, livePrice);
+  const hasLivePrice = Object.values(live ?? {}).some((price) => price !== null);
+  return {
+    model: name,
+    currency: 'usd',
+    modality,
+    ...unitPrices(modality, price),
+    ...(live !== null && hasLivePrice ? { live } : {}),
+  };
+}
+
 /** Only prices of the model's unit: an image model has no token price. */
-export function toWireModelPrice(model: ModelEntry, price: FrozenModelPrice): ModelPrice {
-  const { modality } = model;
+function unitPrices(
+  modality: ModelEntry['modality'],
+  price: FrozenModelPrice,
+): NonNullable<ModelPrice['live']> {
   const isByToken = modality === 'chat' || modality === 'completion';
   const tokens = (perMillion: string | null): number | null =>
     isByToken && perMillion !== null ? Number(perMillion) : null;
   return {
-    model: model.name,
-    currency: 'usd',
-    modality,
     prompt_nano_usd_per_million_tokens: tokens(price.promptNanoUsdPerMillion),
     cached_prompt_nano_usd_per_million_tokens: tokens(price.cachedPromptNanoUsdPerMillion),
     completion_nano_usd_per_million_tokens: tokens(price.completionNanoUsdPerMillion),

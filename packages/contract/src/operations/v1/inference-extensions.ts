@@ -30,18 +30,26 @@ const model = z
   })
   .meta({ id: 'Model' });
 
+const unitPrices = {
+  prompt_nano_usd_per_million_tokens: z.int().nonnegative().nullable(),
+  cached_prompt_nano_usd_per_million_tokens: z.int().nonnegative().nullable(),
+  completion_nano_usd_per_million_tokens: z.int().nonnegative().nullable(),
+  image_nano_usd: z.int().nonnegative().nullable().meta({
+    description: 'For 1024 x 1024 pixels in 25 steps; scales with width, height and steps.',
+  }),
+  character_nano_usd: z.int().nonnegative().nullable(),
+};
+
 const modelPrice = z
   .object({
     model: modelName,
     currency: z.literal('usd'),
     modality: z.enum(['chat', 'completion', 'image', 'audio']),
-    prompt_nano_usd_per_million_tokens: z.int().nonnegative().nullable(),
-    cached_prompt_nano_usd_per_million_tokens: z.int().nonnegative().nullable(),
-    completion_nano_usd_per_million_tokens: z.int().nonnegative().nullable(),
-    image_nano_usd: z.int().nonnegative().nullable().meta({
-      description: 'For 1024 x 1024 pixels in 25 steps; scales with width, height and steps.',
+    ...unitPrices,
+    live: z.object(unitPrices).optional().meta({
+      description:
+        'The prices in live mode. Only in test mode, where nothing is charged, and only if the model has a price.',
     }),
-    character_nano_usd: z.int().nonnegative().nullable(),
   })
   .meta({ id: 'ModelPrice' });
 
@@ -154,6 +162,10 @@ const requestUsage = z
     tokens_completion: z.int().nonnegative(),
     tokens_cached: z.int().nonnegative(),
     cost_nano_usd: z.int().nonnegative(),
+    live_cost_nano_usd: z.int().nonnegative().optional().meta({
+      description:
+        'The cost of the same request in live mode at current prices. Only in test mode, where nothing is charged, and only if the model has a price.',
+    }),
     attempts: z.array(
       z.object({
         deployment: z.string(),

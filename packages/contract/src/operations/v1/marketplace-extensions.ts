@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { gpuVerification } from '../node-schemas.ts';
 import type { InstanceState } from '../../states/instance.ts';
-import { marketplaceOperation, nanoUsd, v2Operation, tags, timestamp } from '../../operation-builders.ts';
+import {
+  livePrice,
+  marketplaceOperation,
+  nanoUsd,
+  v2Operation,
+  tags,
+  timestamp,
+} from '../../operation-builders.ts';
 import { rentalStep } from '../v2/rental-schemas.ts';
 
 /** Operations on instances and their billing beyond the baseline. */
@@ -42,6 +49,7 @@ const instanceDetail = z
     gpuVerification,
     gpuCount: z.int().positive(),
     costPerHourNanoUsd: nanoUsd.meta({ description: 'For all of its GPUs, frozen at the order.' }),
+    liveCostPerHourNanoUsd: livePrice('For all of its GPUs at the listed price, as in live mode.'),
     costSoFarNanoUsd: nanoUsd.meta({
       description: 'The current cost, posted or not; the final cost after it has ended.',
     }),

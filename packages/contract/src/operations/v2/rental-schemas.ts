@@ -10,7 +10,7 @@ import {
   rentalType,
   requestedTermType,
 } from '../../records/vocabulary.ts';
-import { nanoUsd, prefixedId, tags, timestamp } from '../../operation-builders.ts';
+import { livePrice, nanoUsd, prefixedId, tags, timestamp } from '../../operation-builders.ts';
 
 /** Schemas of rental extension operations: offers, quotes, and details of a rental. */
 
@@ -35,6 +35,7 @@ export const rentalOption = z
     pricePerHourNanoUsd: nanoUsd.meta({
       description: 'The exact price in nano-USD, as a decimal string, which the meter of a rental uses.',
     }),
+    livePricePerHourNanoUsd: livePrice('The price per hour in live mode.'),
     totalAvailable: z.int().nonnegative().meta({
       description: 'How many could be reserved now, one after the other; at most a second old.',
     }),
@@ -111,6 +112,7 @@ export function createRentalDetail(providerData: ProviderDataSchema) {
       expiresAt: timestamp.nullable().meta({ description: 'The end of its TTL.' }),
       maxUsd: z.number().positive().nullable(),
       costSoFarNanoUsd: nanoUsd.meta({ description: 'The current `totalNanoUsd` of its cost.' }),
+      liveCostPerHourNanoUsd: livePrice('The price per hour of its current term in live mode.'),
       steps: z.array(rentalStep).meta({
         description: 'The steps of its start, stops and end: the last 50, oldest first.',
       }),
@@ -139,49 +141,63 @@ export const rentalRequest = z
   })
   .meta({ id: 'RentalWish' });
 
+/** The amounts of a quote that depend on the price list. */
+const quotedAmounts = {
+  costPerHourNanoUsd: nanoUsd,
+  lines: z
+    .array(
+      z.object({
+        kind: z.enum(['gpu', 'discount', 'storage']),
+        description: z.string(),
+        costPerHourNanoUsd: nanoUsd,
+      }),
+    )
+    .meta({ description: 'The parts of the price; the lines add up to it.' }),
+  minimumBalanceNanoUsd: nanoUsd.meta({ description: 'The available balance that create needs.' }),
+  totalNanoUsd: nanoUsd.nullable().meta({ description: 'For `durationSeconds`, or for the whole term.' }),
+  term: z
+    .object({
+      termPeriodDays: z.int().positive(),
+      committedNanoUsd: nanoUsd,
+      earlyTerminationRefundPercentage: z.number(),
+      onDemandCostPerHourNanoUsd: nanoUsd.meta({
+        description: 'The price per hour after the term, if the rental continues.',
+      }),
+    })
+    .nullable(),
+  released: z
+    .object({
+      diskGb: z.int().positive().meta({
+        description: 'The minimum size of its disk; it is larger on a host with more space.',
+      }),
+      costPerHourNanoUsd: nanoUsd.meta({ description: 'The price per hour of a disk of that size.' }),
+    })
+    .nullable()
+    .meta({
+      description:
+        'The price after a stop that released its GPUs: its disk only. Null: the GPUs cannot be released, so it costs the same while stopped; or no such machines are known.',
+    }),
+};
+
 export const quote = z
   .object({
     costPerHour: z.number().nonnegative(),
-    costPerHourNanoUsd: nanoUsd,
+    costPerHourNanoUsd: quotedAmounts.costPerHourNanoUsd,
     originalCostPerHour: z.number().nonnegative(),
     discountPercentage: z.number(),
     costPerSecondNanoUsd: nanoUsd.meta({
       description: 'Rounded up, for display. Time is charged by the millisecond from the price of an hour.',
     }),
-    lines: z
-      .array(
-        z.object({
-          kind: z.enum(['gpu', 'discount', 'storage']),
-          description: z.string(),
-          costPerHourNanoUsd: nanoUsd,
-        }),
-      )
-      .meta({ description: 'The parts of the price; the lines add up to it.' }),
-    minimumBalanceNanoUsd: nanoUsd.meta({ description: 'The available balance that create needs.' }),
+    lines: quotedAmounts.lines,
+    minimumBalanceNanoUsd: quotedAmounts.minimumBalanceNanoUsd,
     holdNanoUsd: nanoUsd.meta({ description: 'The amount that create takes out of the available balance.' }),
-    totalNanoUsd: nanoUsd.nullable().meta({ description: 'For `durationSeconds`, or for the whole term.' }),
-    term: z
-      .object({
-        termPeriodDays: z.int().positive(),
-        committedNanoUsd: nanoUsd,
-        earlyTerminationRefundPercentage: z.number(),
-        onDemandCostPerHourNanoUsd: nanoUsd.meta({
-          description: 'The price per hour after the term, if the rental continues.',
-        }),
-      })
-      .nullable(),
-    released: z
-      .object({
-        diskGb: z.int().positive().meta({
-          description: 'The minimum size of its disk; it is larger on a host with more space.',
-        }),
-        costPerHourNanoUsd: nanoUsd.meta({ description: 'The price per hour of a disk of that size.' }),
-      })
-      .nullable()
-      .meta({
-        description:
-          'The price after a stop that released its GPUs: its disk only. Null: the GPUs cannot be released, so it costs the same while stopped; or no such machines are known.',
-      }),
+    totalNanoUsd: quotedAmounts.totalNanoUsd,
+    term: quotedAmounts.term,
+    released: quotedAmounts.released,
+    live: z.object(quotedAmounts).optional().meta({
+      description:
+        'The amounts in live mode. Only in test mode, where nothing is charged, and only if the current price list has a price.',
+    }),
     runwaySeconds: z.int().nonnegative().nullable().meta({
       description:
         'How long the balance would last with this rental and everything that runs now; null if nothing costs money.',
@@ -294,6 +310,9 @@ export const rentalCost = z
       description: 'Charges so far, less credits; refunds by the operator are not included.',
     }),
     heldNanoUsd: nanoUsd.meta({ description: 'The amount held for it.' }),
+    liveTotalNanoUsd: livePrice(
+      'The cost of the same time in live mode at current prices; not for reserved terms.',
+    ),
     lines: z.array(
       z.object({
         meter: z.enum(['gpu', 'disk', 'term', 'credit']).meta({

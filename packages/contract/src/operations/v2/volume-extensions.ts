@@ -3,6 +3,7 @@ import { positiveInt, volumeLabel, volumeRegion, volumeSizeInGb } from '../../re
 import { storageVolume } from '../../records/volume.ts';
 import {
   alphaOperation,
+  livePrice,
   nanoUsd,
   noContent,
   pageOf,
@@ -40,6 +41,7 @@ const volumeDetail = z
       })
       .nullable()
       .meta({ description: 'The snapshot that is being restored into this volume; otherwise null.' }),
+    liveCostPerHourNanoUsd: livePrice('Its price per hour in live mode.'),
   })
   .meta({ id: 'StorageVolumeDetail' });
 
@@ -64,6 +66,8 @@ const volumeQuote = z
     costPerHour: z.number().nonnegative(),
     costPerHourNanoUsd: nanoUsd.meta({ description: 'The exact price in nano-USD, which its meter uses.' }),
     costPer30DaysNanoUsd: nanoUsd,
+    liveCostPerHourNanoUsd: livePrice('The price per hour in live mode.'),
+    liveCostPer30DaysNanoUsd: livePrice('The price of 30 days in live mode.'),
     holdNanoUsd: nanoUsd.meta({ description: 'The amount that create takes out of the available balance.' }),
   })
   .meta({ id: 'StorageVolumeQuote' });

@@ -123,6 +123,17 @@ describe('GET rental-options', () => {
     ]);
   });
 
+  it('shows test keys the price of live mode beside the free one', async () => {
+    const { json } = await get('rental-options', testKey);
+    expect(json.items[1]).toMatchObject({
+      region: 'mock-region',
+      gpuCount: 2,
+      pricePerHourNanoUsd: '0',
+      livePricePerHourNanoUsd: '4000000002',
+    });
+    expect((await get('rental-options')).json.items[0]).not.toHaveProperty('livePricePerHourNanoUsd');
+  });
+
   it('shows each organisation its own price, and nothing without a price', async () => {
     const cost = async (key: string) =>
       (await get('rental-options?gpuType=h100&machineType=virtual-machine', key)).json.items[0].costPerHour;

@@ -74,12 +74,13 @@ function positionOf({ region, machineType, gpuType, connectionType, gpuCount }: 
 }
 
 export function toWireRentalOption(offer: PricedOffer): WireRentalOption {
-  const { mode: _mode, costPerHour, nodes, ...shown } = offer;
+  const { mode: _mode, costPerHour, liveCostPerHour, nodes, ...shown } = offer;
   return {
     ...shown,
     costPerHour: toNearestUsdNumber(costPerHour),
     costPerHourCents: Number(toCents(costPerHour, 'up')),
     pricePerHourNanoUsd: String(costPerHour),
+    ...(liveCostPerHour === null ? {} : { livePricePerHourNanoUsd: String(liveCostPerHour) }),
     nodes: nodes.map((node) => ({ ...node })),
   };
 }

@@ -66,6 +66,8 @@ export interface Requester {
 
 export interface PricedOffer extends RentalOffer {
   readonly costPerHour: NanoUsd;
+  /** In test mode, the price in live mode. Null in live mode, or if live mode has no price. */
+  readonly liveCostPerHour: NanoUsd | null;
 }
 
 export interface PricedAlternative extends Alternative {
@@ -99,15 +101,19 @@ export class OfferService {
 
   /** Offers without a price are left out. */
   async rentalOffers({ orgId, mode }: Requester, filter: OfferFilter): Promise<readonly PricedOffer[]> {
-    const [{ offers }, priceOf] = await Promise.all([
+    const now = this.#db.clock.now();
+    const [{ offers }, priceOf, livePriceOf] = await Promise.all([
       this.#snapshot.get(OFFERS_MAX_AGE_MS),
-      createGpuPriceLookup(this.#db, orgId, mode, this.#db.clock.now()),
+      createGpuPriceLookup(this.#db, orgId, mode, now),
+      mode === 'test' ? createGpuPriceLookup(this.#db, orgId, 'live', now) : null,
     ]);
     return offers
       .filter((offer) => offer.mode === mode && matchesFilter(offer, filter))
       .flatMap((offer) => {
         const costPerHour = hourlyPriceOf(priceOf, offer, offer.gpuCount);
-        return costPerHour === null ? [] : { ...offer, costPerHour };
+        const liveCostPerHour =
+          livePriceOf === null ? null : hourlyPriceOf(livePriceOf, offer, offer.gpuCount);
+        return costPerHour === null ? [] : { ...offer, costPerHour, liveCostPerHour };
       });
   }
 

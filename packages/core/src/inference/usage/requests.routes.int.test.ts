@@ -1,4 +1,5 @@
 import { contract } from '@millrace/contract';
+import { toUuid } from '@millrace/platform/ids';
 import { insertRequest, testIds } from '@millrace/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import { serveBilling, zeroBurnRate } from '../../billing/index.ts';
@@ -99,6 +100,32 @@ describe('a single request', () => {
         },
       ],
     });
+  });
+
+  it('shows test keys the cost of live mode, unless the model has no price', async () => {
+    const { key } = await acme.ownerKey('test');
+    const id = await insertRequest(fixture.db, { orgId: acme.organisation.id, mode: 'test' });
+    expect((await read(id, key)).json).not.toHaveProperty('live_cost_nano_usd');
+    await fixture.db.kysely
+      .insertInto('prices')
+      .values(
+        (['prompt_token', 'completion_token'] as const).map((unit, index) => ({
+          id: toUuid(testIds.next('prc')),
+          subject_kind: 'model',
+          model: 'planted',
+          model_unit: unit,
+          unit: 'token',
+          price_nano_usd: index === 0 ? 100n : 1_000n,
+          valid_from: new Date(0),
+          created_at: new Date(0),
+        })),
+      )
+      .execute();
+    const { json } = await read(id, key);
+    expect(getRequestUsage.response.schema.parse(json)).toEqual(json);
+    expect(json).toMatchObject({ cost_nano_usd: 0, live_cost_nano_usd: 12 * 100 + 40 * 1_000 });
+    const live = await insertRequest(fixture.db, { orgId: acme.organisation.id });
+    expect((await read(live, acme.owner.key)).json).not.toHaveProperty('live_cost_nano_usd');
   });
 
   it('of another organisation gets the same response as one that does not exist', async () => {

@@ -1,10 +1,12 @@
 import type { Contract } from '@millrace/contract';
 import type { Db } from '@millrace/platform/db';
-import { Fault } from '@millrace/platform/fault';
+import { Fault, isFault } from '@millrace/platform/fault';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
+import type { NanoUsd } from '@millrace/platform/money';
 import { firstRequestOf } from '../../billing/index.ts';
 import { pageById, positionFromCursor } from '../../identity/index.ts';
+import { modelPriceFor, requestCost } from '../../prices/index.ts';
 import { findBatch, findCosts, findRequest, listBatch } from './requests.store.ts';
 import type { RequestRecord } from './requests.ts';
 
@@ -32,7 +34,7 @@ export function serveRequestUsage({ server, operations, db }: RequestRoutes): vo
     const id = parseId('req', params.requestId);
     const found = id === null ? null : await findRequest(db, orgId, mode, id);
     if (found === null) throw new Fault('REQUEST_NOT_FOUND');
-    return toWireRequest(found);
+    return toWireRequest(found, mode === 'test' ? await readLiveCost(db, found) : null);
   });
 
   server.serve(operations.listBatchRequests, async ({ params, query, context }) => {
@@ -42,11 +44,29 @@ export function serveRequestUsage({ server, operations, db }: RequestRoutes): vo
     if (batch === null) throw new Fault('BATCH_NOT_FOUND');
     const { limit, cursor } = query;
     const rows = await listBatch(db, orgId, batch, { limit, after: positionFromCursor('req', cursor) });
-    return pageById(rows, limit, toWireRequest);
+    return pageById(rows, limit, (request) => toWireRequest(request, null));
   });
 }
 
-function toWireRequest(request: RequestRecord) {
+/** The cost in live mode of a request of test mode, which is free; null if the model has no price. */
+async function readLiveCost(db: Db, request: RequestRecord): Promise<NanoUsd | null> {
+  const { orgId, model, imagePixelSteps, characters } = request;
+  const price = await modelPriceFor(db, orgId, 'live', model, db.clock.now());
+  const tokens = {
+    prompt: request.tokensPrompt,
+    cached: request.tokensCached,
+    completion: request.tokensCompletion,
+  };
+  try {
+    return requestCost(price, { tokens, imagePixelSteps, characters });
+  } catch (error) {
+    if (isFault(error) && error.reason === 'PRICE_NOT_AVAILABLE') return null;
+    throw error;
+  }
+}
+
+/** `liveCost`: null in live mode, or if the model has no price. */
+function toWireRequest(request: RequestRecord, liveCost: NanoUsd | null) {
   return {
     id: request.id,
     model: request.model,
@@ -62,6 +82,7 @@ function toWireRequest(request: RequestRecord) {
     tokens_completion: request.tokensCompletion,
     tokens_cached: request.tokensCached,
     cost_nano_usd: Number(request.cost),
+    ...(liveCost === null ? {} : { live_cost_nano_usd: Number(liveCost) }),
     attempts: request.attempts.map((attempt) => ({
       deployment: attempt.deployment,
       started_at: attempt.startedAt.toISOString(),

@@ -110,6 +110,8 @@ interface RequestRow {
   tokens_prompt: bigint;
   tokens_cached: bigint;
   tokens_completion: bigint;
+  image_pixel_steps: bigint;
+  characters: bigint;
   cost_nano_usd: bigint;
   attempts: readonly UsageAttempt[];
 }
@@ -133,6 +135,8 @@ function toRequestRecord(row: RequestRow): RequestRecord {
     tokensPrompt: Number(row.tokens_prompt),
     tokensCached: Number(row.tokens_cached),
     tokensCompletion: Number(row.tokens_completion),
+    imagePixelSteps: Number(row.image_pixel_steps),
+    characters: Number(row.characters),
     cost: row.cost_nano_usd,
     attempts: row.attempts.map(({ startedAtMs, ...attempt }) => ({
       ...attempt,
@@ -143,7 +147,7 @@ function toRequestRecord(row: RequestRow): RequestRecord {
 
 const requestColumns = sql`
   id, org_id, mode, model, deployment, created_at, streamed, cancelled, finish_reason, latency_ms, ttft_ms,
-  generation_ms, tokens_prompt, tokens_cached, tokens_completion, cost_nano_usd, attempts`;
+  generation_ms, tokens_prompt, tokens_cached, tokens_completion, image_pixel_steps, characters, cost_nano_usd, attempts`;
 
 export async function findRequest(
   reader: Reader,

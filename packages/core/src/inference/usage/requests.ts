@@ -40,6 +40,9 @@ export interface RequestRecord {
   readonly tokensPrompt: number;
   readonly tokensCompletion: number;
   readonly tokensCached: number;
+  /** Width × height × steps, summed over all images. */
+  readonly imagePixelSteps: number;
+  readonly characters: number;
   readonly cost: bigint;
   readonly attempts: readonly RequestAttempt[];
 }

@@ -140,6 +140,7 @@ function recordWith(
     steps: [],
     attached: [],
     cost: zeroUsd,
+    livePrices: null,
   };
 }
 
@@ -165,6 +166,13 @@ describe('instance responses', () => {
     const { hardware_type, model, ram } = gpu;
     const own = { gpu: { hardware_type, model, ram } };
     expect(instances).toEqual([{ id: 'actual-bonsai-frog', status: 'online', hardware: [own, own] }]);
+  });
+
+  it('show the listed price as the price of live mode, in test mode only', () => {
+    const record = { ...recordWith('Running', [machine]), terms: [term] };
+    const ofTest = { ...instance, mode: 'test' as const };
+    expect(toWireDetail({ instance: ofTest, record }, null).liveCostPerHourNanoUsd).toBe('1980000000');
+    expect(toWireDetail({ instance, record }, null)).not.toHaveProperty('liveCostPerHourNanoUsd');
   });
 
   it('show GPUs as unverified', () => {

@@ -1,5 +1,5 @@
 import type { ResponseBody, Contract } from '@millrace/contract';
-import { toNearestUsdNumber, type NanoUsd } from '@millrace/platform/money';
+import { timesUsd, toNearestUsdNumber, type NanoUsd } from '@millrace/platform/money';
 import { gpuVerification } from '../../fleet/index.ts';
 import { rateOf } from '../../prices/index.ts';
 import { sshAccessOf, openPortsOf, type RentalRecord } from '../../rentals/index.ts';
@@ -63,6 +63,7 @@ export function toWireDetail(shown: InstanceWithRental, domain: string | null): 
     gpuVerification,
     gpuCount: rental.gpuCount,
     costPerHourNanoUsd: String(hourlyRateOf(record)),
+    ...liveCostPerHour(instance, rental.gpuCount),
     costSoFarNanoUsd: String(record.cost),
     billingPausedAt: rental.billingPausedAt?.toISOString() ?? null,
     sshCommand,
@@ -79,6 +80,15 @@ export function toWireDetail(shown: InstanceWithRental, domain: string | null): 
       message,
     })),
   };
+}
+
+/** Test mode is free, and the listed price is the price of live mode. */
+function liveCostPerHour(
+  { mode, pricePerGpuHour }: Instance,
+  gpuCount: number,
+): Pick<WireDetail, 'liveCostPerHourNanoUsd'> {
+  if (mode === 'live') return {};
+  return { liveCostPerHourNanoUsd: String(timesUsd(pricePerGpuHour, BigInt(gpuCount))) };
 }
 
 /** The metered rate. In test mode it differs from the listed price, because test mode is free. */

@@ -12,6 +12,7 @@ import { getRentalCost, getRentalRecord, type RentalCostWithHold } from '../read
 import {
   createRentalHarness,
   DAY_MS,
+  GPU_HOUR,
   HOUR_MS,
   liveRegion,
   MINUTE_MS,
@@ -124,6 +125,7 @@ describe('rental cost', () => {
       );
       const last = await checked(rental);
       expect([last.total, last.posted, last.held]).toEqual([finalCost, finalCost, 0n]);
+      expect(last.liveTotal).toBeNull();
     },
   );
 
@@ -193,8 +195,10 @@ describe('rental cost', () => {
     const tenant = await harness.tenant();
     const rental = await rent(tenant, { region: 'mock-region' }, 'test');
     await harness.clock.advance(DAY_MS);
-    const { total, held, lines } = await checked(rental);
+    const { total, held, lines, liveTotal } = await checked(rental);
     expect([total, held]).toEqual([0n, 0n]);
+    // The same day of three GPUs in live mode.
+    expect(liveTotal).toBe(meteredTotal(nanoUsd(3n * GPU_HOUR), DAY_MS));
     expect(lines).toMatchObject([{ meter: 'gpu', seconds: DAY_MS / 1_000, amount: 0n, transferIds: [] }]);
   });
 });

@@ -4,11 +4,13 @@ import {
   msToSecondsRoundDown,
   negateUsd,
   divideWithRemainder,
+  meteredTotal,
   zeroUsd,
   type NanoUsd,
 } from '@millrace/platform/money';
 import type { CauseTransfer } from '../../ledger/index.ts';
 import { elapsedAt, unpostedAt, type Meter } from '../../metering/index.ts';
+import type { LiveRates } from './live-rates.ts';
 
 /** Computes the cost of a rental, by meter and transfer, from its meters and ledger transfers. Pure. */
 
@@ -45,6 +47,18 @@ export function rentalCostOf(
     posted,
     lines: meters.flatMap((meter) => costLinesOf(meter, ofMeter.get(meter.id) ?? [], at)),
   };
+}
+
+/** The cost of the metered time at these rates; null if a meter has no rate. */
+export function liveCostOf(meters: readonly Meter[], rates: LiveRates, at: Date): NanoUsd | null {
+  let total = zeroUsd;
+  for (const meter of meters) {
+    const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, at));
+    const rate = meter.unit === 'gpu' ? rates.gpu : rates.disk;
+    if (rate === null) return null;
+    total = addUsd(total, meteredTotal(rate, elapsedMs));
+  }
+  return meters.length === 0 && rates.gpu === null ? null : total;
 }
 
 /** Ledger steps of a meter: `meter:<id>:<n>`, `meter:<id>:<n>:back` for credits, `meter:<id>:rest` for the remaining term. */

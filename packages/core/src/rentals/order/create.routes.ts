@@ -1,6 +1,7 @@
 import type { Contract } from '@millrace/contract';
 import type { Timer } from '@millrace/platform/clock';
 import type { Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
 import { OfferService } from '../../fleet/index.ts';
 import { callContextOf, pageById, positionFromCursor, readCommitted } from '../../identity/index.ts';
@@ -92,10 +93,16 @@ function serveQuote({ server, operations, db, clock }: RentalCreationRoutes): vo
       now,
     });
     const { region } = spec;
+    const diskPriceIn = (priceMode: Mode, sizeGb: number) =>
+      diskPriceFor(db, orgId, priceMode, { region, sizeGb, now });
     const disk =
       diskGb === null
         ? null
-        : { sizeGb: diskGb, price: await diskPriceFor(db, orgId, mode, { region, sizeGb: diskGb, now }) };
+        : {
+            sizeGb: diskGb,
+            price: await diskPriceIn(mode, diskGb),
+            livePrice: mode === 'test' ? await diskPriceIn('live', diskGb) : null,
+          };
     return toWireQuote(quote, { available: isAvailable, idleRules, disk });
   });
 }

@@ -196,6 +196,7 @@ function toWireCost(id: number, cost: RentalCostWithHold): ResponseBody<Operatio
     totalNanoUsd: String(cost.total),
     postedNanoUsd: String(cost.posted),
     heldNanoUsd: String(cost.held),
+    ...(cost.liveTotal === null ? {} : { liveTotalNanoUsd: String(cost.liveTotal) }),
     lines: cost.lines.map(({ meter, from, until, seconds, ratePerHour, amount, transferIds }) => ({
       meter,
       from: from.toISOString(),

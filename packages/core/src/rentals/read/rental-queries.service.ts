@@ -4,8 +4,10 @@ import type { OrgId } from '@millrace/platform/ids';
 import { zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import type { TenantRef } from '../../identity/index.ts';
 import { listTransfersOf, readHeldFor } from '../../ledger/index.ts';
-import { readCosts, listMetersOf } from '../../metering/index.ts';
-import { rentalCostOf, type RentalCost } from '../money/cost.ts';
+import { readCosts, listMetersOf, type Meter } from '../../metering/index.ts';
+import { createLivePriceLookup } from '../../prices/index.ts';
+import { liveCostOf, rentalCostOf, type RentalCost } from '../money/cost.ts';
+import { liveRatesOf } from '../money/live-rates.ts';
 import {
   findListedRental,
   listEndedRentals,
@@ -84,6 +86,9 @@ async function loadRecords(
   const rentals = listed.map(({ rental }) => rental);
   const costs = await costsOfRentals(reader, { orgId, mode }, rentals, at);
   const attached = await readAttachedVolumes(reader, orgId, rentals);
+  // Instances have the price of their machine.
+  const isPriced = rentals.some(({ kind }) => kind !== 'instance');
+  const livePrices = isPriced ? await createLivePriceLookup(reader, orgId, mode, at) : null;
   return listed.map(({ rental, createdBy, variant }, index) => ({
     rental,
     createdBy,
@@ -91,6 +96,7 @@ async function loadRecords(
     ...(details[index] ?? noDetails),
     attached: attached.get(rental.id) ?? [],
     cost: costs(rental),
+    livePrices,
   }));
 }
 
@@ -131,6 +137,8 @@ export function listRentalHistory(
 
 export interface RentalCostWithHold extends RentalCost {
   readonly held: NanoUsd;
+  /** Test mode only: the cost in live mode. Null in live mode, for reserved terms, or without a live price. */
+  readonly liveTotal: NanoUsd | null;
 }
 
 /** Null if the organisation has no such rental. */
@@ -146,8 +154,27 @@ export function getRentalCost(
     const cause = causeOfRental(listed.rental);
     const meters = await listMetersOf(tx, orgId, mode, cause);
     const transfers = await listTransfersOf(tx, orgId, mode, cause);
-    return { ...rentalCostOf(meters, transfers, at), held: await readHeldFor(tx, orgId, mode, cause) };
+    return {
+      ...rentalCostOf(meters, transfers, at),
+      held: await readHeldFor(tx, orgId, mode, cause),
+      liveTotal: mode === 'live' ? null : await readLiveTotal(tx, listed, meters, at),
+    };
   });
+}
+
+async function readLiveTotal(
+  reader: Reader,
+  listed: ListedRental,
+  meters: readonly Meter[],
+  at: Date,
+): Promise<NanoUsd | null> {
+  const { rental } = listed;
+  const livePrices = await createLivePriceLookup(reader, rental.orgId, rental.mode, at);
+  const [details] = await readRentalDetails(reader, rental.orgId, [listed]);
+  const terms = details?.terms ?? [];
+  // A term that ends early also owes a part of its rest, which meters of test mode do not record.
+  if (livePrices === null || terms.some(({ termType }) => termType !== 'on-demand')) return null;
+  return liveCostOf(meters, liveRatesOf(rental, terms[0]?.price ?? null, livePrices), at);
 }
 
 type MeteredRental = { readonly wireId: number; readonly kind: RentalKind };

@@ -1,6 +1,7 @@
 import type { ProviderVariant } from '@millrace/contract';
 import type { UserId } from '@millrace/platform/ids';
 import type { NanoUsd } from '@millrace/platform/money';
+import type { LivePriceLookup } from '../../prices/index.ts';
 import type { AttachedVolume } from '../../volumes/index.ts';
 import type { RentalSummary, ProvisioningStep, RentalTerm, ShownMachine } from '../model/rental.ts';
 
@@ -34,4 +35,6 @@ export interface RentalRecord {
   readonly attached: readonly AttachedVolume[];
   /** Cost at the time of reading, posted or not. */
   readonly cost: NanoUsd;
+  /** Null in live mode. */
+  readonly livePrices: LivePriceLookup | null;
 }

@@ -48,6 +48,7 @@ function recordOf(
     readonly machines?: readonly RentalMachine[];
     readonly terms?: readonly RentalTerm[];
     readonly attached?: RentalRecord['attached'];
+    readonly livePrices?: RentalRecord['livePrices'];
   } = {},
 ): RentalRecord {
   const { rental = rentalWith(), machines = [machineWith()], terms = [onDemand], attached = [] } = fields;
@@ -62,6 +63,7 @@ function recordOf(
     ],
     attached,
     cost: nanoUsd(17n),
+    livePrices: fields.livePrices ?? null,
   };
 }
 
@@ -161,6 +163,26 @@ describe('releasedCostPerHourNanoUsd', () => {
     expect(releasedCost(running({ kind: 'bare-metal', diskPrice: null }))).toBeNull();
     expect(releasedCost(running({ diskPrice }), [reserved])).toBeNull();
     expect(releasedCost(running({ diskPrice, gpuHeld: false }), [reserved])).toBe('12000000');
+  });
+});
+
+describe('liveCostPerHourNanoUsd', () => {
+  const livePrices = {
+    machine: (_item: object, { quantity }: { readonly quantity: number }) =>
+      nanoUsd(BigInt(quantity) * 2_000_000_000n),
+    storage: () => null,
+  };
+  const liveCost = (fields: Parameters<typeof recordOf>[1]) =>
+    toWireRental(recordOf('mock', { rental: running(), ...fields }), at(10)).liveCostPerHourNanoUsd;
+
+  it('is the price of the same machine in live mode', () => {
+    expect(liveCost({ livePrices })).toBe(String(BigInt(price.quantity) * 2_000_000_000n));
+  });
+
+  it('is absent in live mode, without a live price and under a contract', () => {
+    expect(liveCost({ livePrices: null })).toBeUndefined();
+    expect(liveCost({ livePrices: { ...livePrices, machine: () => null } })).toBeUndefined();
+    expect(liveCost({ livePrices, terms: [{ ...onDemand, termType: 'private-cloud' }] })).toBeUndefined();
   });
 });
 

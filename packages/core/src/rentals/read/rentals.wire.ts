@@ -6,6 +6,7 @@ import { amountOf, rateOf } from '../../prices/index.ts';
 import { sshAccessOf, gbOf, openPortsOf, providerDataOf, UNKNOWN_CPU } from './provider-data.ts';
 import type { RentalRecord } from './rental-record.ts';
 import { isReleasable, type RentalTerm } from '../model/rental.ts';
+import { liveRatesOf } from '../money/live-rates.ts';
 import { reservationEndsAt } from '../money/terms.ts';
 
 /** Converts rentals to the API: the closed record of create, and the full record of other operations. */
@@ -138,6 +139,7 @@ export function toWireRental(record: RentalRecord, now: Date): WireRental {
     expiresAt: timestampOrNull(rental.expiresAt),
     maxUsd: rental.maxNanoUsd === null ? null : toNearestUsdNumber(rental.maxNanoUsd),
     costSoFarNanoUsd: String(record.cost),
+    ...liveCostPerHour(record, now),
     steps: record.steps.map(({ name, status, startedAt, endedAt, message }) => ({
       name,
       status,
@@ -146,6 +148,14 @@ export function toWireRental(record: RentalRecord, now: Date): WireRental {
       message,
     })),
   };
+}
+
+function liveCostPerHour(record: RentalRecord, now: Date): Pick<WireRental, 'liveCostPerHourNanoUsd'> {
+  const { rental, livePrices } = record;
+  const { termType, price } = currentTermOf(record, now);
+  if (livePrices === null || termType === 'private-cloud') return {};
+  const { gpu } = liveRatesOf(rental, price, livePrices);
+  return gpu === null ? {} : { liveCostPerHourNanoUsd: String(gpu) };
 }
 
 /** Hourly price of the disk alone; null if a release is rejected because it is impossible or would save nothing. */

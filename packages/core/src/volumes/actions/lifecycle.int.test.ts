@@ -9,6 +9,8 @@ import { silence } from '../reconcile/fake-backend.fixture.ts';
 import { deleteVolume } from './lifecycle.service.ts';
 import { createSnapshot } from './snapshots.service.ts';
 import { updateVolume } from './update.service.ts';
+import { getVolume } from './volume-queries.service.ts';
+import { rateOf } from '../../prices/index.ts';
 import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import {
   createVolumeHarness,
@@ -122,6 +124,8 @@ describe('a volume', () => {
     await harness.settle();
     expect((await harness.read(volume))?.status).toBe('active');
     expect(harness.backend.volumes.has(toUuid(volume.id))).toBe(false);
+    const shown = await getVolume(harness.db, { orgId: tenant.orgId, mode: 'test' }, volume.wireId);
+    expect([rateOf(shown.volume.price), shown.livePerHour]).toEqual([0n, rate(256)]);
     await harness.run((tx) => deleteVolume(tx, tenant.call('test'), volume.wireId));
     await harness.clock.advance(73 * HOUR_MS);
     await harness.settle();

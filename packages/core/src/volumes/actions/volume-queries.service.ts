@@ -3,7 +3,7 @@ import { Fault } from '@millrace/platform/fault';
 import type { SnapshotId, VolumeId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import type { TenantRef } from '../../identity/index.ts';
-import { initialHold, rateOf, volumePriceFor } from '../../prices/index.ts';
+import { createLivePriceLookup, initialHold, rateOf, volumePriceFor } from '../../prices/index.ts';
 import { listAttachedRentals } from '../model/attachments.store.ts';
 import { HOLD_WINDOW_MS } from '../../metering/index.ts';
 import { findWireId, listSnapshots } from '../model/snapshots.store.ts';
@@ -18,6 +18,8 @@ export interface VolumeRecord {
 export interface VolumeDetail extends VolumeRecord {
   /** The source volume of a restore in progress. */
   readonly sourceWireId: number | null;
+  /** Test mode only: the price in live mode. Null in live mode, or if live mode has no price. */
+  readonly livePerHour: NanoUsd | null;
 }
 
 /** The number of statements does not depend on the number of volumes. Returns one more than the limit if there are more. */
@@ -39,7 +41,8 @@ export async function volumeRecordOf(reader: Reader, volume: Volume): Promise<Vo
   const holders = await listAttachedRentals(reader, volume.orgId, [volume.id]);
   const { restore } = volume;
   const sourceWireId = restore === null ? null : await findWireId(reader, volume.orgId, restore.sourceId);
-  return { volume, rentalIds: idsOf(holders.get(volume.id)), sourceWireId };
+  const livePerHour = await livePriceOf(reader, volume, { ...volume, now: reader.clock.now() });
+  return { volume, rentalIds: idsOf(holders.get(volume.id)), sourceWireId, livePerHour };
 }
 
 function idsOf(holders: readonly { readonly wireId: number }[] = []): readonly number[] {
@@ -55,8 +58,9 @@ export async function getVolume(reader: Reader, tenant: TenantRef, wireId: numbe
 
 export interface VolumeQuote {
   readonly perHour: NanoUsd;
-  readonly per30Days: NanoUsd;
   readonly hold: NanoUsd;
+  /** As in `VolumeDetail`. */
+  readonly livePerHour: NanoUsd | null;
 }
 
 const HOURS_30_DAYS = 720n;
@@ -64,11 +68,33 @@ const HOURS_30_DAYS = 720n;
 export async function quoteVolume(
   reader: Reader,
   { orgId, mode }: TenantRef,
-  volume: { readonly region: string; readonly sizeGb: number; readonly now: Date },
+  volume: PricedVolume,
 ): Promise<VolumeQuote> {
   const price = await volumePriceFor(reader, orgId, mode, volume);
-  const perHour = rateOf(price);
-  return { perHour, per30Days: nanoUsd(perHour * HOURS_30_DAYS), hold: initialHold(price, HOLD_WINDOW_MS) };
+  return {
+    perHour: rateOf(price),
+    hold: initialHold(price, HOLD_WINDOW_MS),
+    livePerHour: await livePriceOf(reader, { orgId, mode }, volume),
+  };
+}
+
+export function priceOf30Days(perHour: NanoUsd): NanoUsd {
+  return nanoUsd(perHour * HOURS_30_DAYS);
+}
+
+interface PricedVolume {
+  readonly region: string;
+  readonly sizeGb: number;
+  readonly now: Date;
+}
+
+async function livePriceOf(
+  reader: Reader,
+  { orgId, mode }: TenantRef,
+  { region, sizeGb, now }: PricedVolume,
+): Promise<NanoUsd | null> {
+  const prices = await createLivePriceLookup(reader, orgId, mode, now);
+  return prices?.storage({ kind: 'volume', region }, sizeGb) ?? null;
 }
 
 /** Newest first; returns one more than the limit if there are more. */

@@ -2,7 +2,12 @@ import type { ResponseBody, Contract } from '@millrace/contract';
 import { toUuid } from '@millrace/platform/ids';
 import { toNearestUsdNumber } from '@millrace/platform/money';
 import { rateOf } from '../../prices/index.ts';
-import type { VolumeDetail, VolumeQuote, VolumeRecord } from './volume-queries.service.ts';
+import {
+  priceOf30Days,
+  type VolumeDetail,
+  type VolumeQuote,
+  type VolumeRecord,
+} from './volume-queries.service.ts';
 import type { Snapshot, Volume } from '../model/volume.ts';
 import type { VolumeWriteOff } from './write-off.service.ts';
 
@@ -51,6 +56,7 @@ export function toWireDetail(record: VolumeDetail): WireVolumeDetail {
     statusReason: volume.statusReason,
     growingToGb: volume.growth?.toGb ?? null,
     restoring: restoringOf(record),
+    ...(record.livePerHour === null ? {} : { liveCostPerHourNanoUsd: String(record.livePerHour) }),
   };
 }
 
@@ -91,14 +97,20 @@ export function toWireSnapshot(snapshot: Snapshot, storageVolumeId: number): Wir
 
 export function toWireQuote({
   perHour,
-  per30Days,
   hold,
+  livePerHour,
 }: VolumeQuote): ResponseBody<Operations['quoteStorageVolume']> {
   return {
     costPerHour: toNearestUsdNumber(perHour),
     costPerHourNanoUsd: String(perHour),
-    costPer30DaysNanoUsd: String(per30Days),
+    costPer30DaysNanoUsd: String(priceOf30Days(perHour)),
     holdNanoUsd: String(hold),
+    ...(livePerHour === null
+      ? {}
+      : {
+          liveCostPerHourNanoUsd: String(livePerHour),
+          liveCostPer30DaysNanoUsd: String(priceOf30Days(livePerHour)),
+        }),
   };
 }
 
