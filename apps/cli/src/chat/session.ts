@@ -17,6 +17,7 @@ import {
   type Conversation,
   type PromptLine,
 } from './conversation.ts';
+import { modeOf } from '../money/mode.ts';
 import { addUsage, formatFooter, noTotals, totalsText, type Totals } from './footer.ts';
 
 /** The options of every request to the model. */
@@ -71,7 +72,11 @@ export async function replyFooter(
   const usage = end.stopped
     ? toCompletionUsage(await waitForLedgerUsage(client, end.requestId, { clock: context.clock }))
     : end.usage;
-  const notes = [truncationNotice(end), formatFooter(usage, end.timing)].filter((part) => part !== null);
+  const notes = [
+    truncationNotice(end),
+    formatFooter(usage, end.timing),
+    modeOf(context) === 'test' ? 'test mode is free' : null,
+  ].filter((part) => part !== null);
   return { text: notes.join(' · '), usage };
 }
 

@@ -1,5 +1,6 @@
 import { defineCommand } from '../framework/command.ts';
 import { printRecord } from '../framework/output.ts';
+import { modeOf, noteTestMode } from '../money/mode.ts';
 import { exactDuration, approximateDuration, perHourText, usdText } from '@millrace/sdk/text';
 import type { Output } from '../sdk.ts';
 
@@ -19,8 +20,9 @@ export const command = defineCommand({
   failure: 'Could not read the balance',
   run: async (context) => {
     const balance = await context.client().balance.get();
-    printRecord(context, balance, columns);
+    printRecord(context, balance, [{ name: 'mode', value: () => modeOf(context) }, ...columns]);
     if (context.output.format !== 'table') return;
+    noteTestMode(context);
     if (balance.frozen) {
       context.note(
         'The account is frozen: new work cannot start. Contact the operator of this installation.',

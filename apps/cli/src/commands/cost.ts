@@ -1,5 +1,6 @@
 import { defineCommand } from '../framework/command.ts';
 import { printJson, printList, type Column } from '../framework/output.ts';
+import { noteTestMode, withLive } from '../money/mode.ts';
 import { findRentalId } from '../rentals/find.ts';
 import type { Output } from '../sdk.ts';
 import { exactDuration, usdText } from '@millrace/sdk/text';
@@ -39,7 +40,8 @@ export const command = defineCommand({
     printList(context, cost.lines, columns, {
       empty: 'It has cost nothing yet. Billing starts when it runs.',
     });
-    context.io.out(`total ${usdText(cost.totalNanoUsd)}\n`);
+    context.io.out(`total ${withLive(usdText(cost.totalNanoUsd), cost.liveTotalNanoUsd)}\n`);
     context.note(`Charged: ${usdText(cost.postedNanoUsd)}. Held: ${usdText(cost.heldNanoUsd)}.`);
+    noteTestMode(context);
   },
 });

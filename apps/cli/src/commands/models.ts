@@ -3,6 +3,7 @@ import { defineCommand } from '../framework/command.ts';
 import { CliError } from '../framework/errors.ts';
 import { exitCodes } from '../framework/exit-codes.ts';
 import { printList } from '../framework/output.ts';
+import { inMode, noteTestMode, withLive } from '../money/mode.ts';
 import { usdText } from '@millrace/sdk/text';
 
 type Model = Item<'listModels'>;
@@ -54,8 +55,9 @@ export const command = defineCommand({
         ? wanted.map((model) => ({ ...model, price: null }))
         : await withPrices(client, wanted);
     printList(context, priced, columns, {
-      empty: 'No models are available to this key.',
+      empty: `No models are available to this key${inMode(context)}.`,
     });
+    if (priced.length > 0) noteTestMode(context);
   },
 });
 
@@ -72,34 +74,28 @@ async function withPrices(client: Millrace, models: readonly Model[]): Promise<P
   return priced;
 }
 
-const priceText = (nanoUsd: number | null | undefined, times = 1n): string =>
-  nanoUsd == null ? '' : usdText(BigInt(nanoUsd) * times);
+type Unit = keyof NonNullable<Price['live']>;
+
+/** The price of one unit, with the price of live mode in test mode. */
+const priceText = ({ price }: PricedModel, unit: Unit, times = 1n): string => {
+  const own = price?.[unit];
+  if (own == null) return '';
+  const live = price?.live?.[unit];
+  return withLive(usdText(BigInt(own) * times), live == null ? undefined : String(BigInt(live) * times));
+};
+
+const priceColumn = (name: string, unit: Unit, times?: bigint) =>
+  ({ name, align: 'right', value: (model: PricedModel) => priceText(model, unit, times) }) as const;
 
 const columns = [
   { name: 'model', value: (model: PricedModel) => model.id },
   { name: 'kind', value: (model: PricedModel) => model.modality },
   { name: 'context', align: 'right', value: (model: PricedModel) => model.context_length },
-  {
-    name: 'prompt/M',
-    align: 'right',
-    value: ({ price }: PricedModel) => priceText(price?.prompt_nano_usd_per_million_tokens),
-  },
-  {
-    name: 'cached/M',
-    align: 'right',
-    value: ({ price }: PricedModel) => priceText(price?.cached_prompt_nano_usd_per_million_tokens),
-  },
-  {
-    name: 'answer/M',
-    align: 'right',
-    value: ({ price }: PricedModel) => priceText(price?.completion_nano_usd_per_million_tokens),
-  },
-  { name: 'picture', align: 'right', value: ({ price }: PricedModel) => priceText(price?.image_nano_usd) },
-  {
-    name: 'characters/k',
-    align: 'right',
-    value: ({ price }: PricedModel) => priceText(price?.character_nano_usd, 1000n),
-  },
+  priceColumn('prompt/M', 'prompt_nano_usd_per_million_tokens'),
+  priceColumn('cached/M', 'cached_prompt_nano_usd_per_million_tokens'),
+  priceColumn('answer/M', 'completion_nano_usd_per_million_tokens'),
+  priceColumn('picture', 'image_nano_usd'),
+  priceColumn('characters/k', 'character_nano_usd', 1000n),
   {
     name: 'longest answer',
     extra: true,

@@ -1,6 +1,7 @@
-import { keyMode } from '../account/key-input.ts';
 import { defineCommand } from '../framework/command.ts';
+import type { Context } from '../framework/context.ts';
 import { fewFlag } from '../money/limit.ts';
+import { inMode, liveColumn, noteTestMode } from '../money/mode.ts';
 import { printList, type Column } from '../framework/output.ts';
 import type { Item } from '../sdk.ts';
 import { truncatedListNote } from '../text/truncated-list.ts';
@@ -8,7 +9,7 @@ import { perHourText } from '@millrace/sdk/text';
 
 type Option = Item<'listRentalOptions'>;
 
-const columns: readonly Column<Option>[] = [
+const columns = (context: Context): readonly Column<Option>[] => [
   { name: 'gpus', value: ({ gpuCount, gpuType }) => `${gpuCount} × ${gpuType}` },
   { name: 'region', value: ({ region }) => region },
   { name: 'type', value: ({ machineType }) => machineType },
@@ -22,6 +23,7 @@ const columns: readonly Column<Option>[] = [
     align: 'right',
   },
   { name: 'price', value: ({ costPerHour }) => perHourText(costPerHour), align: 'right' },
+  liveColumn(context, ({ livePricePerHourNanoUsd }) => livePricePerHourNanoUsd),
   { name: 'nodes', value: ({ nodes }) => nodes.length, align: 'right', extra: true },
   { name: 'form', value: ({ gpuFormFactor }) => gpuFormFactor, extra: true },
 ];
@@ -82,11 +84,10 @@ export const command = defineCommand({
       noun: 'offers',
       more: `All offers: millrace offers --limit ${sorted.length}`,
     });
-    const mode = keyMode(context.profile.apiKey ?? '');
-    printList(context, shown, columns, {
-      empty: `No offers match in ${mode} mode now. Include sold-out offers: millrace offers --all`,
+    printList(context, shown, columns(context), {
+      empty: `No offers match${inMode(context)} now. Include sold-out offers: millrace offers --all`,
       ...(footer === null ? {} : { footer }),
     });
-    if (shown.length > 0 && mode === 'test') context.note('These are offers of test mode, which is free.');
+    if (shown.length > 0) noteTestMode(context);
   },
 });

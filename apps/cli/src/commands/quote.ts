@@ -1,5 +1,6 @@
 import { defineCommand } from '../framework/command.ts';
 import { printJson } from '../framework/output.ts';
+import { noteTestMode } from '../money/mode.ts';
 import { parseDurationFlag } from '../rentals/flags.ts';
 import { quoteLines, fetchQuote, quoteTitle } from '../rentals/money.ts';
 import { readQuoteRequest, quoteFlags } from '../rentals/quote-request.ts';
@@ -38,6 +39,7 @@ export const command = defineCommand({
       'totalNanoUsd',
       'term',
       'released',
+      'live',
       'runwaySeconds',
       'available',
       'affordable',
@@ -58,6 +60,7 @@ export const command = defineCommand({
     const width = Math.max(...lines.map(([label]) => label.length)) + 2;
     context.io.out(`${quoteTitle(request)}\n`);
     for (const [label, amount] of lines) context.io.out(`  ${label.padEnd(width)}${amount}\n`);
+    noteTestMode(context);
     if (!quote.available) context.note('No host has capacity for it now. See why: millrace offers explain');
     if (!quote.affordable) context.note('Your balance is too low to start it. See: millrace balance');
   },

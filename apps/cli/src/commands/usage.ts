@@ -1,5 +1,7 @@
 import { defineCommand } from '../framework/command.ts';
 import { printJson, printList } from '../framework/output.ts';
+import type { Context } from '../framework/context.ts';
+import { modeOf } from '../money/mode.ts';
 import { groupings, sumOf, usageChart, type Grouping, type UsageRow } from '../money/usage.ts';
 import { usdText } from '@millrace/sdk/text';
 import { parseTimestamp } from '../text/timestamps.ts';
@@ -57,9 +59,10 @@ export const command = defineCommand({
     const { io } = context;
     for (const [nth, group] of by.entries()) {
       const rows = groups[group] ?? [];
-      if (context.output.columns !== undefined) printList(context, rows, columns, { empty: noUsageText });
+      if (context.output.columns !== undefined)
+        printList(context, rows, columns, { empty: noUsageText(context) });
       else if (rows.length === 0) {
-        if (nth === 0) context.note(noUsageText);
+        if (nth === 0) context.note(noUsageText(context));
       } else {
         const chart = usageChart(group, rows, {
           columns: io.columns,
@@ -71,7 +74,10 @@ export const command = defineCommand({
   },
 });
 
-const noUsageText = 'Nothing was charged in this period. See the offers: millrace offers, millrace models';
+const noUsageText = (context: Context): string =>
+  modeOf(context) === 'test'
+    ? 'Nothing was charged in this period: test mode is free. See what one request costs live: millrace usage request ID'
+    : 'Nothing was charged in this period. See the offers: millrace offers, millrace models';
 
 const columns = [
   { name: 'group', value: (row: UsageRow) => row.group },

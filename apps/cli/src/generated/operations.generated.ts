@@ -2207,12 +2207,14 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "expiresAt",
       "maxUsd",
       "costSoFarNanoUsd",
+      "liveCostPerHourNanoUsd",
       "steps"
     ],
     "optional": [
       "meta",
       "attachedStorage",
-      "ethernetVariant"
+      "ethernetVariant",
+      "liveCostPerHourNanoUsd"
     ],
     "columns": [
       "id",
@@ -3193,6 +3195,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "gpuVerification",
       "gpuCount",
       "costPerHourNanoUsd",
+      "liveCostPerHourNanoUsd",
       "costSoFarNanoUsd",
       "billingPausedAt",
       "sshCommand",
@@ -3202,6 +3205,9 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "expiresAt",
       "maxUsd",
       "steps"
+    ],
+    "optional": [
+      "liveCostPerHourNanoUsd"
     ],
     "columns": [
       "name",

@@ -1,6 +1,7 @@
 import type { Context } from '../framework/context.ts';
 import { printList, type Column } from '../framework/output.ts';
 import { truncatedListNote } from '../text/truncated-list.ts';
+import { noteTestMode } from './mode.ts';
 import { take } from './take.ts';
 
 /** The default length of a list. */
@@ -33,7 +34,14 @@ export async function printLimitedList<Row>(
   context: Context,
   items: AsyncIterable<Row>,
   columns: readonly Column<Row>[],
-  options: { readonly limit: number; readonly noun: string; readonly empty: string; readonly more?: string },
+  options: {
+    readonly limit: number;
+    readonly noun: string;
+    readonly empty: string;
+    readonly more?: string;
+    /** Says that test mode is free. */
+    readonly showsAmounts?: true;
+  },
 ): Promise<void> {
   const { limit, noun, empty, more = `More: --limit ${limit * 2}` } = options;
   const taken = await take(items, limit);
@@ -44,4 +52,5 @@ export async function printLimitedList<Row>(
     more,
   });
   printList(context, taken.items, columns, { empty, ...(rest === null ? {} : { footer: rest }) });
+  if (options.showsAmounts === true && taken.items.length > 0) noteTestMode(context);
 }

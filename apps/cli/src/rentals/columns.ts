@@ -1,5 +1,6 @@
 import type { Context } from '../framework/context.ts';
 import type { Column } from '../framework/output.ts';
+import { liveColumn } from '../money/mode.ts';
 import { perHourText, relativeText, rentalStateText as stateOf, usdText } from '@millrace/sdk/text';
 import type { Rental } from './find.ts';
 
@@ -30,6 +31,7 @@ export function rentalColumns(context: Context): readonly Column<Rental>[] {
     { name: 'region', value: ({ region }) => region },
     { name: 'type', value: ({ rentalType }) => rentalType },
     { name: 'price', value: ({ currentTerm }) => perHourText(currentTerm.costPerHour), align: 'right' },
+    liveColumn(context, ({ liveCostPerHourNanoUsd }) => liveCostPerHourNanoUsd),
     { name: 'cost', value: ({ costSoFarNanoUsd }) => usdText(costSoFarNanoUsd), align: 'right' },
     { name: 'created', value: ({ createdAt }) => relativeText(createdAt, now) },
     { name: 'ends', value: (rental) => endText(rental, now), extra: true },

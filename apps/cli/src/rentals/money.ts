@@ -2,6 +2,7 @@ import type { Context } from '../framework/context.ts';
 import { CliError } from '../framework/errors.ts';
 import { exitCodes } from '../framework/exit-codes.ts';
 import { safeText } from '../framework/text.ts';
+import { withLive } from '../money/mode.ts';
 import type { Output } from '../sdk.ts';
 import { approximateDuration, usdText } from '@millrace/sdk/text';
 import type { QuoteRequest } from './quote-request.ts';
@@ -29,32 +30,50 @@ export function quoteLines(
   quote: Quote,
   seconds: number | undefined,
 ): readonly (readonly [string, string])[] {
-  const rows = quote.lines.map(
-    (line) => [safeText(line.description), `${usdText(line.costPerHourNanoUsd)}/h`] as const,
-  );
+  const { live } = quote;
+  const rows = quote.lines.map((line, index) => {
+    const amount = `${usdText(line.costPerHourNanoUsd)}/h`;
+    return [
+      safeText(line.description),
+      withLive(amount, live?.lines[index]?.costPerHourNanoUsd, '/h'),
+    ] as const;
+  });
   const { term } = quote;
+  const perHour = (nano: string, inLive: string | undefined): string =>
+    withLive(`${usdText(nano)}/h`, inLive, '/h');
   return [
     ...(quote.lines.length > 1 ? rows : []),
-    ['price', `${usdText(quote.costPerHourNanoUsd)}/h, billed per second from the readiness check`],
+    [
+      'price',
+      `${perHour(quote.costPerHourNanoUsd, live?.costPerHourNanoUsd)}, billed per second from the readiness check`,
+    ],
     ...(term === null
       ? []
       : ([
-          ['term', `${term.termPeriodDays} days: ${usdText(term.committedNanoUsd)} in all`],
+          [
+            'term',
+            `${term.termPeriodDays} days: ${withLive(usdText(term.committedNanoUsd), live?.term?.committedNanoUsd)} in all`,
+          ],
           ['ended early', `${term.earlyTerminationRefundPercentage} % of the remaining term is refunded`],
-          ['afterwards', `${usdText(term.onDemandCostPerHourNanoUsd)}/h`],
+          ['afterwards', perHour(term.onDemandCostPerHourNanoUsd, live?.term?.onDemandCostPerHourNanoUsd)],
         ] as const)),
     ...(quote.totalNanoUsd === null || seconds === undefined
       ? []
-      : ([[`for ${approximateDuration(seconds)}`, usdText(quote.totalNanoUsd)]] as const)),
+      : ([
+          [
+            `for ${approximateDuration(seconds)}`,
+            withLive(usdText(quote.totalNanoUsd), live?.totalNanoUsd ?? undefined),
+          ],
+        ] as const)),
     ...(quote.released === null
       ? []
       : ([
           [
             'while stopped',
-            `${usdText(quote.released.costPerHourNanoUsd)}/h after its GPUs are released: its disk, at least ${quote.released.diskGb} GB`,
+            `${perHour(quote.released.costPerHourNanoUsd, live?.released?.costPerHourNanoUsd)} after its GPUs are released: its disk, at least ${quote.released.diskGb} GB`,
           ],
         ] as const)),
-    ['held now', usdText(quote.holdNanoUsd)],
+    ['held now', withLive(usdText(quote.holdNanoUsd), live?.minimumBalanceNanoUsd)],
     ...(quote.runwaySeconds === null
       ? []
       : ([['balance lasts', approximateDuration(quote.runwaySeconds)]] as const)),

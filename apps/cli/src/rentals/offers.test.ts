@@ -16,5 +16,13 @@ it.each(['live', 'test'])('offers name the mode of the key: %s', async (mode) =>
   expect(`${none.stdout}${none.stderr}`).toContain(`No offers match in ${mode} mode now.`);
   const some = await runCli(['offers'], { ...api([option]), apiKey });
   expect(some.stdout).toContain('h100');
-  expect(some.stderr.includes('offers of test mode, which is free')).toBe(mode === 'test');
+  expect(some.stderr.includes('Test mode: nothing is charged.')).toBe(mode === 'test');
+});
+
+it('offers show the price of live mode beside the free one', async () => {
+  const free = { ...option, costPerHour: 0, pricePerHourNanoUsd: '0', livePricePerHourNanoUsd: '1990000000' };
+  const api = fakeApi({ 'GET /v2/on-demand/rental-options': () => ({ items: [free], nextCursor: null }) });
+  const { stdout } = await runCli(['offers'], { ...api, apiKey: `mr_test_${secret}` });
+  expect(stdout).toMatch(/price +live\n/i);
+  expect(stdout).toContain('$1.99/h');
 });

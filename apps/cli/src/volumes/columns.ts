@@ -1,5 +1,6 @@
 import type { Context } from '../framework/context.ts';
 import type { Column } from '../framework/output.ts';
+import { liveColumn } from '../money/mode.ts';
 import { relativeText, perHourText } from '@millrace/sdk/text';
 import type { Output } from '../sdk.ts';
 import type { Volume } from './find.ts';
@@ -22,6 +23,7 @@ export function volumeColumns(context: Context): readonly Column<Volume>[] {
 export function volumeDetailColumns(context: Context): readonly Column<Output<'getStorageVolume'>>[] {
   return [
     ...volumeColumns(context),
+    liveColumn(context, ({ liveCostPerHourNanoUsd }) => liveCostPerHourNanoUsd),
     { name: 'why', value: ({ statusReason }) => statusReason },
     {
       name: 'grows to',

@@ -10,5 +10,9 @@ export async function volumePrice(
 ): Promise<string> {
   const { volumes } = context.client();
   const quote = await volumes.quote({ region, sizeInGb }, { signal: context.signal });
-  return `${usdText(quote.costPerHourNanoUsd)}/h (${usdText(quote.costPer30DaysNanoUsd)} in 30 days)`;
+  const price = (perHour: string, per30Days: string): string =>
+    `${usdText(perHour)}/h (${usdText(per30Days)} in 30 days)`;
+  const own = price(quote.costPerHourNanoUsd, quote.costPer30DaysNanoUsd);
+  const { liveCostPerHourNanoUsd: live, liveCostPer30DaysNanoUsd: live30Days } = quote;
+  return live === undefined || live30Days === undefined ? own : `${own}, live ${price(live, live30Days)}`;
 }

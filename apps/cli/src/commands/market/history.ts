@@ -1,5 +1,6 @@
 import { defineCommand } from '../../framework/command.ts';
 import { fewFlag, printLimitedList } from '../../money/limit.ts';
+import { inMode } from '../../money/mode.ts';
 import { perHourText, usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
@@ -31,7 +32,8 @@ export const command = defineCommand({
       {
         limit,
         noun: 'instances',
-        empty: 'No instances have ended yet.',
+        empty: `No instances have ended${inMode(context)} yet.`,
+        showsAmounts: true,
         more: `More: millrace market history --limit ${Math.min(999, limit * 5)}`,
       },
     );

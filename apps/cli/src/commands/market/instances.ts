@@ -1,5 +1,6 @@
 import { defineCommand } from '../../framework/command.ts';
 import { printList } from '../../framework/output.ts';
+import { inMode, noteTestMode } from '../../money/mode.ts';
 import { instanceColumns } from '../../market/columns.ts';
 
 export const command = defineCommand({
@@ -15,7 +16,8 @@ export const command = defineCommand({
     const { marketplace } = context.client();
     const instances = await marketplace.instances.list({}, { signal: context.signal }).all();
     printList(context, instances, instanceColumns, {
-      empty: 'You have no instances. See the machines: millrace market list',
+      empty: `You have no instances${inMode(context)}. See the machines: millrace market list`,
     });
+    if (instances.length > 0) noteTestMode(context);
   },
 });

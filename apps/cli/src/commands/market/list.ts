@@ -1,5 +1,6 @@
 import { defineCommand } from '../../framework/command.ts';
 import { fewFlag } from '../../money/limit.ts';
+import { inMode, noteTestMode } from '../../money/mode.ts';
 import { printList } from '../../framework/output.ts';
 import { machineColumns } from '../../market/columns.ts';
 import { defaultRegion } from '../../market/find.ts';
@@ -53,8 +54,9 @@ export const command = defineCommand({
       more: `More: millrace market list --limit ${Math.min(999, limit * 5)}`,
     });
     printList(context, shown, machineColumns, {
-      empty: 'No machines match. Include rented machines: millrace market list --all',
+      empty: `No machines match${inMode(context)}. Include rented machines: millrace market list --all`,
       footer: footer === null ? unverified : `${footer}\n${unverified}`,
     });
+    if (shown.length > 0) noteTestMode(context);
   },
 });

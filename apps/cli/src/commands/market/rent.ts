@@ -4,6 +4,7 @@ import { CliError, UsageError } from '../../framework/errors.ts';
 import { exitCodes } from '../../framework/exit-codes.ts';
 import { printResult } from '../../framework/output.ts';
 import { hasTestKey } from '../../framework/profiles.ts';
+import { withLive } from '../../money/mode.ts';
 import { freeGpus } from '../../market/columns.ts';
 import { defaultRegion, type Instance, type Machine } from '../../market/find.ts';
 import { localStep } from '../../progress/local-step.ts';
@@ -115,10 +116,16 @@ function showCost(context: Context, machine: Machine, gpus: number): void {
   const model = machine.hardware.gpus[0]?.model ?? 'GPU';
   showQuote(context, `${gpus} × ${model} of ${machine.id} in ${machine.location.region}`, [
     ...(gpus > 1 ? ([['each', perHourText(each)]] as const) : []),
-    ['price', `${usdText(usdToNano(each) * BigInt(gpus))}/h, billed per second from the readiness check`],
-    ...(hasTestKey(context.profile) ? ([['you pay', 'nothing, with a test key']] as const) : []),
+    ['price', priceText(context, usdToNano(each) * BigInt(gpus))],
     ['supplier', machine.supplier_id],
   ]);
+}
+
+/** Machines list their live price; test mode is free. */
+function priceText(context: Context, perHour: bigint): string {
+  return hasTestKey(context.profile)
+    ? `${withLive('$0.00/h', String(perHour), '/h')}: test mode is free`
+    : `${usdText(perHour)}/h, billed per second from the readiness check`;
 }
 
 async function watchInstance(context: Context, name: string, isWaiting: boolean): Promise<Instance> {

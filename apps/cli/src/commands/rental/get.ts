@@ -1,5 +1,6 @@
 import { defineCommand } from '../../framework/command.ts';
 import { printRecord } from '../../framework/output.ts';
+import { noteTestMode } from '../../money/mode.ts';
 import { rentalDetails } from '../../rentals/columns.ts';
 import { findRental } from '../../rentals/find.ts';
 
@@ -16,5 +17,6 @@ export const command = defineCommand({
   async run(context, { args }) {
     const rental = await findRental(context, args.rental, { ended: true });
     printRecord(context, rental, rentalDetails(context));
+    noteTestMode(context);
   },
 });

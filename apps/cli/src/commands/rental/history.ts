@@ -1,5 +1,6 @@
 import { defineCommand } from '../../framework/command.ts';
 import { fewFlag, printLimitedList } from '../../money/limit.ts';
+import { inMode } from '../../money/mode.ts';
 import { relativeText, usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
@@ -51,7 +52,8 @@ export const command = defineCommand({
       {
         limit,
         noun: 'rentals',
-        empty: 'No rentals ended in this period.',
+        empty: `No rentals ended${inMode(context)} in this period.`,
+        showsAmounts: true,
         more: `More: millrace rental history --limit ${limit * 4}`,
       },
     );

@@ -1,5 +1,6 @@
 import { defineCommand } from '../../framework/command.ts';
 import { fewFlag, printLimitedList } from '../../money/limit.ts';
+import { inMode } from '../../money/mode.ts';
 import { rentalColumns } from '../../rentals/columns.ts';
 
 export const command = defineCommand({
@@ -21,7 +22,8 @@ export const command = defineCommand({
     await printLimitedList(context, rentals, rentalColumns(context), {
       limit,
       noun: 'rentals',
-      empty: 'You have no rentals. See the offers: millrace offers',
+      empty: `You have no rentals${inMode(context)}. See the offers: millrace offers`,
+      showsAmounts: true,
       more: `More: millrace rental list --limit ${limit * 4}`,
     });
   },

@@ -1,6 +1,8 @@
 import { defineCommand } from '../../framework/command.ts';
 import { printResult } from '../../framework/output.ts';
+import type { Context } from '../../framework/context.ts';
 import { safeText } from '../../framework/text.ts';
+import { modeOf, withLive } from '../../money/mode.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';
 import { waitUntilTerminated, waitForRental } from '../../rentals/wait-for-rental.ts';
 import type { Output } from '../../sdk.ts';
@@ -26,6 +28,7 @@ export const command = defineCommand({
     'terminateVirtualMachineRental',
     'terminateBareMetalRental',
     'getRental',
+    'getRentalCost',
     'listVirtualMachineRentals',
     'listBareMetalRentals',
     'listRentalHistory',
@@ -49,11 +52,17 @@ export const command = defineCommand({
         ? await rentals.terminateBareMetal(body, { signal })
         : await rentals.terminateVirtualMachine(body, { signal });
     if (flags.wait === true) await waitForRental(context, rental.id, waitUntilTerminated(rental));
-    printResult(context, receiptText(receipt, handleOf(rental)), receipt);
+    const live = modeOf(context) === 'test' ? await liveCostOf(context, rental.id) : undefined;
+    printResult(context, receiptText(receipt, handleOf(rental), live), receipt);
   },
 });
 
-function receiptText(receipt: Receipt, handle: string): string {
+/** Undefined if live mode has no price. */
+async function liveCostOf({ client, signal }: Context, rentalId: number): Promise<string | undefined> {
+  return (await client().rentals.getCost({ rentalId }, { signal })).liveTotalNanoUsd;
+}
+
+function receiptText(receipt: Receipt, handle: string, live: string | undefined): string {
   const { commitment } = receipt;
   const stopped =
     receipt.billingStoppedAt === null
@@ -63,6 +72,6 @@ function receiptText(receipt: Receipt, handle: string): string {
     commitment == null
       ? ''
       : `\nFor the remaining term you owe ${usdText(commitment.owedNanoUsd)}; ${usdText(commitment.refundNanoUsd)} was refunded (${commitment.refundPercentage} %).`;
-  const cost = usdText(receipt.finalCost.nanoUsd);
+  const cost = withLive(usdText(receipt.finalCost.nanoUsd), live);
   return `Terminated rental ${receipt.rentalId} (${safeText(handle)}). It cost ${cost}. ${stopped}${owed}`;
 }

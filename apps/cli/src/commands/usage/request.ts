@@ -2,6 +2,7 @@ import type { Output } from '../../sdk.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { printRecord } from '../../framework/output.ts';
 import { usdText } from '@millrace/sdk/text';
+import { withLive } from '../../money/mode.ts';
 import { timestampText } from '../../text/timestamps.ts';
 
 type RequestUsage = Output<'getRequestUsage'>;
@@ -27,7 +28,10 @@ const columns = [
   { name: 'request', value: (usage: RequestUsage) => usage.id },
   { name: 'model', value: (usage: RequestUsage) => usage.model },
   { name: 'began', value: (usage: RequestUsage) => timestampText(usage.created_at) },
-  { name: 'cost', value: (usage: RequestUsage) => usdText(BigInt(usage.cost_nano_usd)) },
+  {
+    name: 'cost',
+    value: (usage: RequestUsage) => withLive(usdText(BigInt(usage.cost_nano_usd)), usage.live_cost_nano_usd),
+  },
   { name: 'tokens in', value: (usage: RequestUsage) => usage.tokens_prompt },
   { name: 'cached', value: (usage: RequestUsage) => usage.tokens_cached },
   { name: 'tokens out', value: (usage: RequestUsage) => usage.tokens_completion },

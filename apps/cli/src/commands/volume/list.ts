@@ -1,5 +1,6 @@
 import { defineCommand } from '../../framework/command.ts';
 import { printList } from '../../framework/output.ts';
+import { inMode, noteTestMode } from '../../money/mode.ts';
 import { volumeColumns } from '../../volumes/columns.ts';
 
 export const command = defineCommand({
@@ -14,7 +15,8 @@ export const command = defineCommand({
   async run(context) {
     const volumes = await context.client().volumes.list({}, { signal: context.signal }).all();
     printList(context, volumes, volumeColumns(context), {
-      empty: 'You have no volumes. Create one: millrace volume create LABEL --region REGION --size-gb 256',
+      empty: `You have no volumes${inMode(context)}. Create one: millrace volume create LABEL --region REGION --size-gb 256`,
     });
+    if (volumes.length > 0) noteTestMode(context);
   },
 });
