@@ -28,6 +28,7 @@ import type { RecallCredit } from '@millrace/core/ledger';
 import { createListing, serveInstances, serveListing, type Listing } from '@millrace/core/marketplace';
 import { readBurnRate } from '@millrace/core/metering';
 import { serveNotices } from '@millrace/core/notices';
+import { serveOperatorOverview } from '@millrace/core/operator-overview';
 import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
 import { optOutLink, serveEmailOptOut } from './email-opt-out-page.ts';
 import { servePeople } from '@millrace/core/people';
@@ -244,6 +245,7 @@ function serveRoutes(deps: ApiDeps, services: RouteServices): void {
   servePrices({ ...base, clock });
   serveOffers({ ...base, clock });
   serveFleet({ ...base, ...fleetSettingsOf(deps) });
+  serveOperatorOverview({ ...base, clock });
   serveSuppliers({ ...base, announce, providerId: deps.marketplaceProvider ?? 'marketplace' });
   serveSupplierMachines({ ...base, priceRules: deps.priceRules ?? defaultPriceRules });
   serveSupplierMoney({ ...base, payoutHoldMs: deps.payoutHoldMs ?? 0 });

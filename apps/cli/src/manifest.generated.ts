@@ -238,6 +238,11 @@ export const manifest: Manifest = [
     load: () => generated('adminUnfreeze'),
   },
   {
+    name: 'admin overview',
+    summary: 'Read revenue, utilisation, faults and pending decisions',
+    load: () => generated('adminGetOverview'),
+  },
+  {
     name: 'admin payout list',
     summary: 'List payouts of all suppliers, newest first',
     load: () => generated('adminListPayouts'),

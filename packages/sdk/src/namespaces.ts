@@ -158,6 +158,7 @@ export const namespaces = {
       revoke: 'adminRevokeEntitlement',
     },
     auditLog: { list: 'adminListAuditLog' },
+    overview: { get: 'adminGetOverview' },
     auditReports: { list: 'adminListAuditReports', get: 'adminGetAuditReport' },
     transfers: { list: 'adminListTransfers', reverse: 'adminReverse' },
     prices: { list: 'adminListPrices', create: 'adminCreatePrice', end: 'adminEndPrice' },

@@ -670,6 +670,15 @@ export interface AdminAuditLogResource {
   list(input?: Input<'adminListAuditLog'>, options?: RequestOptions): PagePromise<Item<'adminListAuditLog'>, Output<'adminListAuditLog'>>;
 }
 
+export interface AdminOverviewResource {
+  /**
+   * Read revenue, utilisation, faults and pending decisions.
+   *
+   * Live mode only.
+   */
+  get(input?: Input<'adminGetOverview'>, options?: RequestOptions): ApiPromise<Output<'adminGetOverview'>>;
+}
+
 export interface AdminAuditReportsResource {
   /**
    * List ledger audits, newest first.
@@ -896,6 +905,7 @@ export interface AdminResource {
   readonly organisations: AdminOrganisationsResource;
   readonly entitlements: AdminEntitlementsResource;
   readonly auditLog: AdminAuditLogResource;
+  readonly overview: AdminOverviewResource;
   readonly auditReports: AdminAuditReportsResource;
   readonly transfers: AdminTransfersResource;
   readonly prices: AdminPricesResource;

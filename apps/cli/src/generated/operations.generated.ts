@@ -1855,6 +1855,22 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     ],
     "confirms": true
   },
+  "adminGetOverview": {
+    "name": "admin overview",
+    "summary": "Read revenue, utilisation, faults and pending decisions",
+    "description": "Live mode only.",
+    "params": [],
+    "fields": [],
+    "responseKind": "record",
+    "json": [
+      "revenue",
+      "gpus",
+      "nodes",
+      "rentals",
+      "pending"
+    ],
+    "columns": []
+  },
   "adminListPayouts": {
     "name": "admin payout list",
     "summary": "List payouts of all suppliers, newest first",
@@ -3473,6 +3489,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "paidOutNanoUsd",
       "from",
       "until",
+      "earnedNanoUsd",
       "machines",
       "days"
     ],

@@ -3,6 +3,7 @@ import { adminAuditOperations } from './admin/audit-reports.ts';
 import { adminFleetOperations } from './admin/fleet.ts';
 import { adminInferenceOperations } from './admin/inference.ts';
 import { adminMoneyOperations } from './admin/money.ts';
+import { adminOverviewOperations } from './admin/overview.ts';
 import { adminRentalOperations } from './admin/rentals.ts';
 import { adminSupplierOperations } from './admin/suppliers.ts';
 import { adminWriteOffOperations } from './admin/write-offs.ts';
@@ -51,6 +52,7 @@ export function extensionOperations({ providerData }: Pick<ContractSchemas, 'pro
     ...adminMoneyOperations,
     ...adminAuditOperations,
     ...adminFleetOperations,
+    ...adminOverviewOperations,
     ...adminRentalOperations(providerData),
     ...adminWriteOffOperations,
     ...adminInferenceOperations,

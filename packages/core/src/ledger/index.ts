@@ -49,6 +49,7 @@ export {
   type BudgetChanges,
   type BudgetRecord,
 } from './budgets.store.ts';
+export { sumRevenue, type RevenueSum } from './revenue.store.ts';
 export { earningsByResource, sumMaturingEarnings } from './supplier-earnings.store.ts';
 export {
   chargesIn,

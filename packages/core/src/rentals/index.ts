@@ -17,6 +17,7 @@ export {
   type RentalLifecycleRoutes,
 } from './actions/lifecycle.routes.ts';
 export { serveMonitoring, type MonitoringRoutes } from './monitor/monitoring.routes.ts';
+export { countRentals } from './read/admin-rentals.store.ts';
 export { occupantText, onlineInstances } from './read/rental-fragments.store.ts';
 export type { EndedPosition } from './read/rental-lists.store.ts';
 export { createOrderRunner, type RunOrder, type OrderRunnerDeps } from './order/order-runner.ts';

@@ -2,6 +2,7 @@ export { serveEnrolments, type EnrolmentRoutes } from './enrolment/enrolment.rou
 export type { EnrolmentDeps } from './enrolment/enrolment.service.ts';
 export { EnrolmentSweep } from './enrolment/enrolment.sweep.ts';
 export { serveSuppliers, type SupplierRoutes } from './account/suppliers.routes.ts';
+export { countPendingDecisions, type PendingDecisions } from './account/pending-decisions.store.ts';
 export { serveSupplierMachines, type SupplierMachineRoutes } from './machines/machines.routes.ts';
 export { serveSupplierMoney, type SupplierMoneyRoutes } from './earnings/earnings.routes.ts';
 export { supplierRate } from './earnings/supplier-fee.ts';

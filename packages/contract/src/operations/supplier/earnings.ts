@@ -32,9 +32,13 @@ const earnings = z
     paidOutNanoUsd: nanoUsd,
     from: timestamp,
     until: timestamp,
+    earnedNanoUsd: nanoUsd.meta({
+      description:
+        'The amount posted from `from` until `until`, less refunds: the sum of `machines` and also of `days`.',
+    }),
     machines: z
       .array(z.object({ machineId, gpuSeconds, earnedNanoUsd: nanoUsd }))
-      .meta({ description: 'The amount posted from `from` until `until`, less refunds.' }),
+      .meta({ description: 'The same per machine.' }),
     days: z.array(z.object({ day: timestamp, gpuSeconds, earnedNanoUsd: nanoUsd })).meta({
       description: 'The same per day (UTC), oldest first, without days that had no earnings.',
     }),

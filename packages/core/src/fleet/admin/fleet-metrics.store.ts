@@ -20,6 +20,8 @@ export interface GpuCounts {
   readonly total: number;
   /** GPUs that can be sold now. */
   readonly free: number;
+  /** GPUs of rentals and instances, including those that are being released. */
+  readonly allocated: number;
 }
 
 export async function countGpus(reader: Reader): Promise<readonly GpuCounts[]> {
@@ -29,20 +31,23 @@ export async function countGpus(reader: Reader): Promise<readonly GpuCounts[]> {
     mode: Mode;
     total: bigint;
     free: bigint;
+    allocated: bigint;
   }>`
     select region, gpu_type, mode, sum(gpus_total)::bigint as total,
-           coalesce(sum(gpus_free) filter (where placeable), 0)::bigint as free
+           coalesce(sum(gpus_free) filter (where placeable), 0)::bigint as free,
+           sum(gpus_allocated)::bigint as allocated
       from node_capacity as capacity
       join nodes as node on node.id = capacity.node_id
      where gpu_type is not null and node.status <> 'node_removed'
      group by region, gpu_type, mode
   `.execute(reader.kysely);
-  return rows.map(({ region, gpu_type: gpuType, mode, total, free }) => ({
+  return rows.map(({ region, gpu_type: gpuType, mode, total, free, allocated }) => ({
     region,
     gpuType,
     mode,
     total: Number(total),
     free: Number(free),
+    allocated: Number(allocated),
   }));
 }
 

@@ -47,10 +47,10 @@ export class FleetMetrics {
 
   async #recordGpus(): Promise<void> {
     const figures = new Map(
-      (await countGpus(this.#db)).map(({ total, free, ...kind }) => [
-        JSON.stringify(kind),
-        { kind, total, free },
-      ]),
+      (await countGpus(this.#db)).map(({ region, gpuType, mode, total, free }) => {
+        const kind = { region, gpuType, mode };
+        return [JSON.stringify(kind), { kind, total, free }];
+      }),
     );
     for (const [key, { kind }] of figures) this.#gpuKinds.set(key, kind);
     for (const [key, { region, gpuType, mode }] of this.#gpuKinds) {

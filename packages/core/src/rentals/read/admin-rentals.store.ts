@@ -104,3 +104,12 @@ export async function listAllRentals(reader: Reader, page: AdminRentalPage): Pro
     endedAt: row.ended_at,
   }));
 }
+
+/** Counts rentals and instances that have not ended; `rentals_live_idx` contains only those. */
+export async function countRentals(reader: Reader, mode: Mode): Promise<ReadonlyMap<RentalState, number>> {
+  const { rows } = await sql<{ status: RentalState; rentals: bigint }>`
+    select status, count(*) as rentals from rentals
+     where mode = ${mode} and status <> 'Terminated' group by status
+  `.execute(reader.kysely);
+  return new Map(rows.map(({ status, rentals }) => [status, Number(rentals)]));
+}

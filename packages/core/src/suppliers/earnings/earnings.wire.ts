@@ -1,6 +1,12 @@
 import type { EarnedBalance, TransferPeriod } from '../../ledger/index.ts';
 import type { NanoUsd } from '@millrace/platform/money';
-import { earningsByDay, earningsByMachine, toGpuSeconds, type DailyEarnings } from './earnings.ts';
+import {
+  earningsByDay,
+  earningsByMachine,
+  sumEarningTotals,
+  toGpuSeconds,
+  type DailyEarnings,
+} from './earnings.ts';
 import { payableAmount, type Payout } from './payouts.ts';
 import type { Statement, StatementSummary } from './statements.ts';
 
@@ -21,6 +27,7 @@ export function toWireEarnings(found: {
     paidOutNanoUsd: found.paidOut.toString(),
     from: period.from.toISOString(),
     until: period.until.toISOString(),
+    earnedNanoUsd: sumEarningTotals(found.daily).earned.toString(),
     machines: earningsByMachine(found.daily).map(({ machineId, gpuMs, earned }) => ({
       machineId,
       gpuSeconds: toGpuSeconds(gpuMs),

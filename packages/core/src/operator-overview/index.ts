@@ -1,0 +1,1 @@
+export { serveOperatorOverview, type OperatorOverviewRoutes } from './operator-overview.routes.ts';
