@@ -201,6 +201,17 @@ $$;
 
 COMMENT ON FUNCTION public.keep_price() IS 'Keeps the price list append-only for every role, the owner included: a price never changes, and an ended price never becomes valid again.';
 
+CREATE FUNCTION public.lock_demo_mark() RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+begin
+  perform pg_advisory_xact_lock_shared(hashtextextended('demo_mark', 0));
+  return exists (select from public.demo_mark);
+end;
+$$;
+
+COMMENT ON FUNCTION public.lock_demo_mark() IS 'Whether this is a demo. The answer stays true until the end of the transaction.';
+
 CREATE FUNCTION public.make_usage_partitions(first_day date, days integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public'
@@ -502,6 +513,20 @@ $$;
 
 COMMENT ON FUNCTION public.refuse_audit_log_change() IS 'Keeps the audit log append-only for everyone, the application included.';
 
+CREATE FUNCTION public.refuse_demo_with_money() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('demo_mark', 0));
+  if exists (select from public.ledger_transfers) or exists (select from public.payments where provider_live) then
+    raise exception 'a database with money in its ledger cannot become a demo' using errcode = 'check_violation';
+  end if;
+  return new;
+end;
+$$;
+
+COMMENT ON FUNCTION public.refuse_demo_with_money() IS 'Refuses to mark a database as a demo if its ledger has transfers.';
+
 CREATE FUNCTION public.refuse_ledger_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -511,6 +536,32 @@ end;
 $$;
 
 COMMENT ON FUNCTION public.refuse_ledger_change() IS 'Keeps the ledger append-only for every role, the owner included.';
+
+CREATE FUNCTION public.refuse_mock_storage_for_live_keys() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if not exists (select from public.demo_mark) then
+    raise exception 'only a demo sells mock storage to live keys' using errcode = 'check_violation';
+  end if;
+  return new;
+end;
+$$;
+
+COMMENT ON FUNCTION public.refuse_mock_storage_for_live_keys() IS 'Refuses mock storage in live mode, except in a demo.';
+
+CREATE FUNCTION public.refuse_real_money_in_demo() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if public.lock_demo_mark() then
+    raise exception 'a demo takes no real payments' using errcode = 'check_violation';
+  end if;
+  return new;
+end;
+$$;
+
+COMMENT ON FUNCTION public.refuse_real_money_in_demo() IS 'Refuses real payments in a demo.';
 
 CREATE FUNCTION public.uuid_of_public_id(public_id text) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -898,6 +949,16 @@ COMMENT ON COLUMN public.clusters.observer IS 'The process that observes the clu
 COMMENT ON COLUMN public.clusters.watching_since IS 'Start of the present observation without a gap. An engine counts as silent from here at the earliest.';
 
 COMMENT ON COLUMN public.clusters.beat_at IS 'When the observer last read the engine, whether or not the engine responded.';
+
+CREATE TABLE public.demo_mark (
+    is_only boolean DEFAULT true NOT NULL,
+    marked_at timestamp with time zone NOT NULL,
+    CONSTRAINT demo_mark_is_only_check CHECK (is_only)
+);
+
+COMMENT ON TABLE public.demo_mark IS 'One row if this database belongs to a demo, which sells mock machines for play money. The row is permanent.';
+
+COMMENT ON COLUMN public.demo_mark.marked_at IS 'When a process with MILLRACE_DEMO first used this database.';
 
 CREATE TABLE public.device_codes (
     id uuid NOT NULL,
@@ -2241,7 +2302,7 @@ CREATE TABLE public.mock_machines (
 
 COMMENT ON TABLE public.mock_machines IS 'Machines of the mock engine, by cluster. These rows are the whole state of the engine.';
 
-COMMENT ON COLUMN public.mock_machines.mode IS 'live or test. Only test keys reach the mock in production.';
+COMMENT ON COLUMN public.mock_machines.mode IS 'live or test. Live keys reach the mock only in a demo.';
 
 COMMENT ON COLUMN public.mock_machines.machine IS 'The whole record; null for a deleted machine, whose row stays for an hour so that listeners learn of the deletion.';
 
@@ -3037,7 +3098,7 @@ COMMENT ON TABLE public.providers IS 'Operators of machines. Written from the co
 
 COMMENT ON COLUMN public.providers.variant IS 'Decides the format of providerData in rental records.';
 
-COMMENT ON COLUMN public.providers.mode IS 'test for the mock provider, the only one that test keys reach; live for all others.';
+COMMENT ON COLUMN public.providers.mode IS 'test for the mock provider, the only one that test keys reach; live for all others. Only a demo has live providers with the driver mock.';
 
 COMMENT ON COLUMN public.providers.enabled IS 'Set by the operator. False: nothing new is placed; running machines stay.';
 
@@ -3749,13 +3810,13 @@ CREATE TABLE public.storage_nodes (
     CONSTRAINT storage_nodes_credential_ref_check CHECK (((length(credential_ref) >= 1) AND (length(credential_ref) <= 255))),
     CONSTRAINT storage_nodes_endpoint_check CHECK (((length(endpoint) >= 1) AND (length(endpoint) <= 2048))),
     CONSTRAINT storage_nodes_kind_check CHECK ((kind = ANY (ARRAY['nfs'::text, 'mock'::text]))),
-    CONSTRAINT storage_nodes_mock_is_for_test_keys CHECK (((kind = 'mock'::text) = (mode = 'test'::text))),
     CONSTRAINT storage_nodes_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
     CONSTRAINT storage_nodes_name_check CHECK ((name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)),
     CONSTRAINT storage_nodes_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64))),
     CONSTRAINT storage_nodes_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text)),
     CONSTRAINT storage_nodes_status_check CHECK ((status = ANY (ARRAY['connecting'::text, 'connected'::text, 'silent'::text]))),
     CONSTRAINT storage_nodes_status_reason_check CHECK (((length(status_reason) >= 1) AND (length(status_reason) <= 1000))),
+    CONSTRAINT storage_nodes_test_keys_use_mock CHECK (((mode = 'live'::text) OR (kind = 'mock'::text))),
     CONSTRAINT storage_nodes_vip_first_check CHECK ((vip_first ~ '^[0-9]{1,3}([.][0-9]{1,3}){3}$'::text)),
     CONSTRAINT storage_nodes_vip_last_check CHECK ((vip_last ~ '^[0-9]{1,3}([.][0-9]{1,3}){3}$'::text))
 )
@@ -4516,6 +4577,9 @@ ALTER TABLE ONLY public.cluster_observers
 
 ALTER TABLE ONLY public.clusters
     ADD CONSTRAINT clusters_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.demo_mark
+    ADD CONSTRAINT demo_mark_pkey PRIMARY KEY (is_only);
 
 ALTER TABLE ONLY public.device_codes
     ADD CONSTRAINT device_codes_device_code_key UNIQUE (device_code);
@@ -5361,6 +5425,8 @@ CREATE TRIGGER budgets_noted AFTER INSERT OR UPDATE OF key_ids, on_exceeded, del
 
 CREATE TRIGGER clusters_listed AFTER UPDATE OF name, region, settings, offer, supplier_org_id, port_first, port_last, status ON public.clusters FOR EACH ROW WHEN (((new.offer = 'marketplace'::text) AND ((((((((old.name IS DISTINCT FROM new.name) OR (old.region IS DISTINCT FROM new.region)) OR (old.settings IS DISTINCT FROM new.settings)) OR (old.offer IS DISTINCT FROM new.offer)) OR (old.supplier_org_id IS DISTINCT FROM new.supplier_org_id)) OR (old.port_first IS DISTINCT FROM new.port_first)) OR (old.port_last IS DISTINCT FROM new.port_last)) OR (old.status IS DISTINCT FROM new.status)))) EXECUTE FUNCTION public.note_listed_cluster();
 
+CREATE TRIGGER demo_mark_before_money BEFORE INSERT ON public.demo_mark FOR EACH ROW EXECUTE FUNCTION public.refuse_demo_with_money();
+
 CREATE TRIGGER events_to_notices AFTER INSERT ON public.events REFERENCING NEW TABLE AS stored FOR EACH STATEMENT EXECUTE FUNCTION public.collect_notices();
 
 CREATE TRIGGER events_to_webhooks AFTER INSERT ON public.events REFERENCING NEW TABLE AS stored FOR EACH STATEMENT EXECUTE FUNCTION public.fan_out_to_webhooks();
@@ -5423,6 +5489,8 @@ CREATE TRIGGER organisations_listed AFTER UPDATE OF status ON public.organisatio
 
 CREATE TRIGGER organisations_update_noted AFTER UPDATE OF status, funded_at ON public.organisations FOR EACH ROW EXECUTE FUNCTION public.note_changed_organisation();
 
+CREATE TRIGGER payments_without_real_money_in_demo BEFORE INSERT OR UPDATE OF provider_live ON public.payments FOR EACH ROW WHEN (new.provider_live) EXECUTE FUNCTION public.refuse_real_money_in_demo();
+
 CREATE TRIGGER platform_roles_noted AFTER INSERT OR DELETE ON public.platform_roles FOR EACH ROW EXECUTE FUNCTION public.note_keys_of_changed_user();
 
 CREATE TRIGGER prices_append_only BEFORE DELETE OR UPDATE ON public.prices FOR EACH ROW EXECUTE FUNCTION public.keep_price();
@@ -5442,6 +5510,8 @@ CREATE TRIGGER rental_machines_release_address AFTER UPDATE OF state ON public.r
 CREATE TRIGGER rental_transitions_append_only BEFORE DELETE OR UPDATE ON public.rental_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
 CREATE TRIGGER rentals_listed AFTER UPDATE OF status ON public.rentals FOR EACH ROW WHEN (((new.kind = 'instance'::text) AND (old.status IS DISTINCT FROM new.status))) EXECUTE FUNCTION public.note_listed_instance();
+
+CREATE TRIGGER storage_nodes_mock_for_live_keys BEFORE INSERT OR UPDATE OF kind, mode ON public.storage_nodes FOR EACH ROW WHEN (((new.kind = 'mock'::text) AND (new.mode = 'live'::text))) EXECUTE FUNCTION public.refuse_mock_storage_for_live_keys();
 
 CREATE TRIGGER supplier_machines_listed AFTER INSERT OR UPDATE ON public.supplier_machines FOR EACH ROW WHEN ((new.node_id IS NOT NULL)) EXECUTE FUNCTION public.note_listed_machine();
 
@@ -5877,6 +5947,8 @@ GRANT UPDATE(reap_allowed_until) ON TABLE public.cluster_comparisons TO millrace
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.cluster_observers TO millrace_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.clusters TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.demo_mark TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.device_codes TO millrace_app;
 

@@ -97,6 +97,8 @@ export interface ApiDeps {
   readonly fundedRpm?: number;
   readonly trustedProxies: readonly string[];
   readonly validateResponses: boolean;
+  /** Simulated machines and play money. Default: false. */
+  readonly isDemo?: boolean;
   readonly openDocuments: boolean;
   /** Show offers and prices without sign-in. Default: true. */
   readonly openCatalog?: boolean;
@@ -178,6 +180,7 @@ export function createApi(deps: ApiDeps): Api {
     sessions: people?.sessions,
     trustedProxies: deps.trustedProxies,
     validateResponses: deps.validateResponses,
+    isDemo: deps.isDemo ?? false,
     ...(deps.limits === undefined ? {} : { limits: deps.limits }),
     ...(deps.tls === undefined ? {} : { tls: deps.tls }),
   });
@@ -275,8 +278,9 @@ function createSessions({ db, clock, signIn, organisationRpm, fundedRpm = organi
 
 function installationInfoOf(deps: ApiDeps): InstallationInfo {
   const { signIn = null, publicUrl = null, inferenceUrl = null, version = '0.0.0', stripe = null } = deps;
+  const { isDemo: demo = false } = deps;
   const name = signIn?.settings.name ?? 'Millrace';
-  return { name, publicUrl, inferenceUrl, version, topUp: stripe !== null, signIn };
+  return { name, publicUrl, inferenceUrl, version, topUp: stripe !== null, demo, signIn };
 }
 
 const SWEEP_EVERY_MS = 3_600_000;

@@ -9,6 +9,7 @@ export interface InstallationInfo {
   readonly inferenceUrl: string | null;
   readonly version: string;
   readonly topUp: boolean;
+  readonly demo: boolean;
   /** Null: sign-in is disabled. */
   readonly signIn: SignIn | null;
 }

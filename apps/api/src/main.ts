@@ -1,4 +1,5 @@
 import { createContract, defaultProviders } from '@millrace/contract';
+import { applyDemoSetting, invoiceIssuer } from '@millrace/core/demo';
 import { eventChannels } from '@millrace/core/events';
 import { keyChangeSubject } from '@millrace/core/identity';
 import { stripeGatewayOf } from '@millrace/core/payments';
@@ -44,6 +45,7 @@ async function start(config: ApiConfig): Promise<void> {
   const ids = createIdSource({ clock, cell });
   const db = createDb({ ...config.postgres, applicationName: 'millrace-api', ids, log });
   await requireSchema(db);
+  await applyDemoSetting(db, config.demo.isDemo);
   watchClock(db, { clock, lifecycle, log });
   const valkey = await connectValkey({ url: config.valkey.url, name: 'millrace-api', log, clock });
   const nats = connectNatsInBackground({ servers: config.nats.urls, name: 'millrace-api', log, clock });
@@ -107,7 +109,8 @@ function apiSettingsOf(config: ApiConfig) {
     publicUrl: config.http.publicUrl,
     inferenceUrl: config.auth.inferenceUrl,
     version: VERSION,
-    invoiceIssuer: config.invoices.issuer,
+    isDemo: config.demo.isDemo,
+    invoiceIssuer: invoiceIssuer(config.invoices.issuer, config.demo.isDemo),
     consoleUrl: config.stripe.consoleUrl,
     knowsCredential: (name) => Object.hasOwn(config.fleet.credentials, name),
     payoutHoldMs: secondsToMs(config.marketplace.payoutHoldDays * HOURS_PER_DAY * SECONDS_PER_HOUR),

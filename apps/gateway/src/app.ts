@@ -99,6 +99,7 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
     failedAuthRpm: config.rateLimits.failedAuthRpm,
     trustedProxies: config.http.trustedProxies,
     consoleOrigins: config.gateway.consoleOrigins,
+    isDemo: config.demo.isDemo,
     schemas,
     limits: { longestRequestMs, bodyBytes: config.gateway.bodyBytes },
     slots,

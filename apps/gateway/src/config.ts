@@ -1,5 +1,6 @@
 import {
   cellConfig,
+  demoConfig,
   fragment,
   httpConfig,
   inferenceConfig,
@@ -69,6 +70,7 @@ export function loadGatewayConfig(env?: Environment) {
   return loadConfig(
     [
       cellConfig,
+      demoConfig,
       gatewayConfig,
       httpConfig,
       inferenceConfig,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { applyDemoSetting, invoiceIssuer } from '@millrace/core/demo';
 import { startAuditor } from '@millrace/core/auditor';
 import { ensureEventStream, eventChannels, startRelay, type EventChannels } from '@millrace/core/events';
 import {
@@ -160,7 +161,7 @@ function startPeriodicWork(config: WorkerConfig, deps: PeriodicWorkDeps): void {
   lifecycle.onDrain('consumers', 'auditor', () => auditor.stop());
 
   const eventRetentionMs = config.worker.eventRetentionDays * DAY_MS;
-  const { issuer } = config.invoices;
+  const issuer = invoiceIssuer(config.invoices.issuer, config.demo.isDemo);
   const recallMoney = createCreditRecall(config, nats);
   const sweepDeps = { db, clock, log, ...gated, keys, payments, recallMoney, eventRetentionMs, issuer };
   for (const sweep of startSweeps(sweepDeps)) {
@@ -184,6 +185,7 @@ async function connectEngines(
   lifecycle.onDrain('pools', 'postgres', () => db.close());
   lifecycle.addCheck({ name: 'postgres', required: true, check: () => db.ping() });
   await requireSchema(db);
+  await applyDemoSetting(db, config.demo.isDemo);
   watchClock(db, { clock: systemClock, lifecycle, log });
 
   const nats = connectNatsInBackground({ servers: config.nats.urls, name: 'millrace-worker', log });

@@ -1,6 +1,7 @@
 import {
   caddyConfig,
   cellConfig,
+  demoConfig,
   fleetConfig,
   fragment,
   invoicesConfig,
@@ -159,6 +160,7 @@ export function loadWorkerConfig(env?: Readonly<Record<string, string | undefine
     [
       caddyConfig,
       cellConfig,
+      demoConfig,
       fleetConfig,
       invoicesConfig,
       mailConfig,

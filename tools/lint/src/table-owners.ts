@@ -5,6 +5,7 @@ const tables = {
   'packages/core/src/credit-leases': `
     pot_gateways pot_lease_budgets pot_lease_gateways pot_leases pot_servers pots usage_charges
     usage_deferred usage_watermarks`,
+  'packages/core/src/demo': 'demo_mark',
   'packages/core/src/events': 'event_heads events relay_leases relays',
   'packages/core/src/fleet': `
     allocated_gpus allocated_ports allocations cluster_observers clusters fabrics gpus maintenance_nodes

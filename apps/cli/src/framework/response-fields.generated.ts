@@ -90,7 +90,7 @@ export const responseFields: Readonly<Record<string, JsonFields>> = {
   getBalance: {"fields":["balanceCents","maxOverdraftCents","balanceNanoUsd","heldNanoUsd","availableNanoUsd","burnRateUsdPerHour","runwaySeconds","frozen"]},
   getCatalog: {"fields":["asOf","offers","reserveOptions","models","marketplace"]},
   getCurrentBalance: {"fields":["credits","currency","balance_usd","balance_nano_usd","held_nano_usd"]},
-  getInstallation: {"fields":["name","publicUrl","inferenceUrl","signUp","mail","passkeys","oidc","topUp","version"]},
+  getInstallation: {"fields":["name","publicUrl","inferenceUrl","signUp","mail","passkeys","oidc","demo","topUp","version"]},
   getInvoice: {"fields":["id","number","status","periodStart","periodEnd","totalNanoUsd","finalizedAt","currency","issuer","billedTo","lines"]},
   getLimits: {"fields":["fundedAt","rateLimits","quotas"]},
   getMarketplaceInstance: {"fields":["name","status","statusReason","statusSince","createdAt","startedAt","endedAt","nodeName","clusterName","region","supplierId","gpuModel","gpuVerification","gpuCount","costPerHourNanoUsd","liveCostPerHourNanoUsd","costSoFarNanoUsd","billingPausedAt","sshCommand","ports","image","tags","expiresAt","maxUsd","steps"],"optional":["liveCostPerHourNanoUsd"]},

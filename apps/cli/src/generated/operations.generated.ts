@@ -3040,6 +3040,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "mail",
       "passkeys",
       "oidc",
+      "demo",
       "topUp",
       "version"
     ],
@@ -3050,7 +3051,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "signUp",
       "mail",
       "passkeys",
-      "topUp"
+      "demo"
     ]
   },
   "cancelInvitation": {

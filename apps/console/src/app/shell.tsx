@@ -13,6 +13,7 @@ import {
   SessionProvider,
   usePerson,
   useOrgContext,
+  useInstallation,
   useSessionIfAny,
   type Me,
   type Person,
@@ -77,6 +78,7 @@ function Frame({ children }: Readonly<{ children: ReactNode }>) {
       </a>
       <Sidebar onSearch={commands.search} />
       <div className="min-w-0">
+        <DemoBanner />
         {session?.place.mode === 'test' && (
           <div className="bg-warn-soft px-4 py-1.5 text-center text-xs">
             <strong>Test mode.</strong> Machines and models are simulated and free.{' '}
@@ -91,6 +93,17 @@ function Frame({ children }: Readonly<{ children: ReactNode }>) {
       </div>
       <CommandPalette open={open === 'search'} onOpen={setPaletteOpen} onShowShortcuts={commands.shortcuts} />
       <ShortcutList open={open === 'shortcuts'} onClose={() => setOpen(null)} />
+    </div>
+  );
+}
+
+/** Shown on every page of a demo, because its amounts look like real money. */
+function DemoBanner() {
+  const { data: installation } = useInstallation();
+  if (installation?.demo !== true) return null;
+  return (
+    <div role="note" className="bg-accent-soft px-4 py-1.5 text-center text-xs">
+      <strong>Demo.</strong> Machines are simulated, and all amounts are play money.
     </div>
   );
 }

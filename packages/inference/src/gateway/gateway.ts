@@ -43,6 +43,8 @@ export interface GatewayOptions {
   readonly trustedProxies: readonly string[];
   /** Origins whose pages may call the gateway from a browser. Default: none. */
   readonly consoleOrigins?: readonly string[];
+  /** Marks every response as one of a demo, because its amounts are play money. */
+  readonly isDemo?: boolean;
   readonly schemas: Pick<ContractSchemas, 'chatRequest'>;
   readonly limits?: Partial<GatewayLimits>;
   readonly upstreams?: Partial<UpstreamsOptions>;
@@ -122,6 +124,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     bodies: createBodyBudget(limits.bodies, limits.bodyBytes),
     open,
     crossOrigin: createCors(options.consoleOrigins ?? []),
+    isDemo: options.isDemo ?? false,
     tls: options.tls ?? null,
   });
   const loops: Loop[] = [

@@ -20,6 +20,7 @@ export {
 } from './fragments.ts';
 export { authConfig } from './auth.ts';
 export { consoleConfig } from './console.ts';
+export { demoConfig } from './demo.ts';
 export { invoicesConfig } from './invoices.ts';
 export { mailConfig } from './mail.ts';
 export { marketplaceConfig } from './marketplace.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import {
   ConfigError,
   cellConfig,
@@ -13,6 +13,7 @@ import {
   natsConfig,
   postgresConfig,
   defaultFleet,
+  demoConfig,
   fleetConfig,
   providersConfig,
   rateLimitConfig,
@@ -88,7 +89,7 @@ test('loadConfig needs only the required variables; all others have a default', 
     failedAuthRpm: 30,
   });
   expect(config.telemetry).toEqual({ prometheusPort: null, otlpUrl: undefined, samplePercent: 100 });
-  expect(config.providers).toEqual({ list: null, file: null });
+  expect(config.providers).toEqual({ isDemo: false, list: null, file: null });
   expect([config.cell.id, config.docs.open, config.inference.widePenalties]).toEqual([0, false, false]);
 });
 
@@ -223,8 +224,7 @@ test('providersConfig reports the position of each invalid cluster', () => {
     [[{ ...own, variant: 'private-cloud' }], 'at 0.id: must be private-cloud'],
     [[{ ...own, id: 'mock' }], 'at 0.id: is reserved for the variant of that name'],
     [[{ ...own, clusters: [{ ...cluster, password: 'x' }] }], 'at 0.clusters.0'],
-    [[{ ...own, driver: 'mock' }], 'require each other'],
-    [[{ id: 'mock', variant: 'mock', driver: 'incus' }], 'require each other'],
+    [[{ id: 'mock', variant: 'mock', driver: 'incus' }], 'at 0.driver: must be mock'],
     [[own, own], 'provider ids must differ'],
     [
       [{ ...own, clusters: [{ ...cluster, ports: { first: 3_000, last: 2_000 } }] }],
@@ -267,7 +267,7 @@ test('storageConfig reports the position of each invalid storage node', () => {
     [[{ ...node, vips: '10.8.0.250-10.8.0.10' }], 'at 0.vips: must be two IPv4 addresses'],
     [[{ ...node, vips: '10.8.0.0/24' }], 'at 0.vips: must be two IPv4 addresses'],
     [[{ ...node, endpoint: undefined }], 'at 0.endpoint: is required'],
-    [[{ ...node, kind: 'mock' }], 'at 0.kind: the kind mock and mock-region require each other'],
+    [[{ ...node, region: 'mock-region' }], 'at 0.kind: must be mock in mock-region'],
     [[{ ...node, region: 'nowhere' }], 'at 0.region'],
     [[{ ...node, password: 'x' }], 'at 0'],
     [[node, { ...next, name: 'eu-1' }], 'the names of storage nodes must be unique'],
@@ -277,6 +277,37 @@ test('storageConfig reports the position of each invalid storage node', () => {
   for (const [list, expected] of problems) {
     expect(report([storageConfig], { MILLRACE_STORAGE_NODES: JSON.stringify(list) })).toContain(expected);
   }
+});
+
+describe('MILLRACE_DEMO', () => {
+  const providers = JSON.stringify([
+    {
+      ...{ id: 'own', variant: 'V8', driver: 'mock', regions: [{ region: 'eu-west-1' }] },
+      clusters: [{ name: 'a', region: 'eu-west-1' }],
+    },
+  ]);
+  const storage = JSON.stringify([
+    { name: 'eu-1', region: 'eu-west-3', kind: 'mock', vips: '10.8.0.10-10.8.0.250', capacityGb: 1_000 },
+  ]);
+  const env = { MILLRACE_PROVIDERS: providers, MILLRACE_STORAGE_NODES: storage };
+
+  test('is required to sell mock machines and mock storage to live keys', () => {
+    const text = report([providersConfig, storageConfig], env);
+    expect(text).toContain('live keys would pay for mock machines of own');
+    expect(text).toContain('live keys would pay for mock storage of eu-1');
+  });
+
+  test('allows mock machines and mock storage for live keys', () => {
+    const config = loadConfig([demoConfig, providersConfig, storageConfig], {
+      ...env,
+      MILLRACE_DEMO: 'true',
+    });
+    expect(config.demo.isDemo).toBe(true);
+    expect(config.providers.list).toMatchObject([
+      { id: 'own', driver: 'mock', clusters: [{ endpoint: 'mock:' }] },
+    ]);
+    expect(config.storage.list).toMatchObject([{ kind: 'mock', region: 'eu-west-3' }]);
+  });
 });
 
 test('secretsConfig requires distinct sealing keys that include the active one', () => {

@@ -1,5 +1,6 @@
 import { bareMetalRegions, virtualMachineRegions } from '@millrace/contract';
 import { z } from 'zod';
+import { demoVariable } from './demo.ts';
 import { fragment } from './fragment.ts';
 import type { ConfigProblem } from './fragment.ts';
 import { values } from './values.ts';
@@ -139,11 +140,8 @@ function checkProvider(provider: ProviderInput, issue: z.core.$RefinementCtx, in
     issue.addIssue({ code: 'custom', message, path: [index, ...path] });
   };
   const isMock = provider.variant === 'mock';
-  if (provider.driver !== undefined && (provider.driver === 'mock') !== isMock) {
-    addIssue(
-      'the variant mock and the driver mock require each other, because test keys reach only mock machines',
-      'driver',
-    );
+  if (isMock && provider.driver !== undefined && provider.driver !== 'mock') {
+    addIssue('must be mock for the variant mock, because test keys reach only mock machines', 'driver');
   }
   const isFixed = isMock || provider.variant === 'private-cloud';
   if (isFixed && provider.id !== provider.variant) {
@@ -167,7 +165,8 @@ function checkProvider(provider: ProviderInput, issue: z.core.$RefinementCtx, in
       );
     }
     const given = Number(cluster.endpoint !== undefined) + Number(cluster.endpoints !== undefined);
-    if (given > 1 || (given === 0 && !isMock)) addIssue('needs endpoint or endpoints', 'clusters', at);
+    if (given > 1 || (given === 0 && !isMock && provider.driver !== 'mock'))
+      addIssue('needs endpoint or endpoints', 'clusters', at);
   });
 }
 
@@ -186,6 +185,7 @@ const listShape = z
   .transform((list) => list.map(toSetting));
 
 const variables = {
+  isDemo: demoVariable,
   list: {
     env: 'MILLRACE_PROVIDERS',
     schema: values.json(listShape).nullable().default(null),
@@ -200,11 +200,26 @@ const variables = {
   },
 } as const;
 
-export const providersConfig = fragment('providers', variables, ({ list, file }): readonly ConfigProblem[] =>
-  list !== null && file !== null
-    ? [{ env: 'MILLRACE_PROVIDERS_FILE', problem: 'and MILLRACE_PROVIDERS are both set; remove one of them' }]
-    : [],
-);
+interface ProviderValues {
+  readonly isDemo: boolean;
+  readonly list: readonly ProviderSetting[] | null;
+  readonly file: readonly ProviderSetting[] | null;
+}
+
+function checkProviders({ isDemo, list, file }: ProviderValues): readonly ConfigProblem[] {
+  if (list !== null && file !== null) {
+    return [
+      { env: 'MILLRACE_PROVIDERS_FILE', problem: 'and MILLRACE_PROVIDERS are both set; remove one of them' },
+    ];
+  }
+  const live = (list ?? file ?? []).filter(({ variant, driver }) => driver === 'mock' && variant !== 'mock');
+  if (isDemo || live.length === 0) return [];
+  const ids = live.map(({ id }) => id).join(', ');
+  const problem = `is not true, but live keys would pay for mock machines of ${ids}; use another driver`;
+  return [{ env: demoVariable.env, problem }];
+}
+
+export const providersConfig = fragment('providers', variables, checkProviders);
 
 const path = z.string().min(1).max(4_096);
 

@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net';
 import { volumeRegions } from '@millrace/contract';
 import { z } from 'zod';
+import { demoVariable } from './demo.ts';
 import { fragment } from './fragment.ts';
 import type { ConfigProblem } from './fragment.ts';
 import { values } from './values.ts';
@@ -84,11 +85,10 @@ const listShape = z.array(nodeShape).superRefine((list, issue) => {
         path: [index, 'vips'],
       });
     }
-    if ((node.kind === 'mock') !== (node.region === 'mock-region')) {
+    if (node.region === 'mock-region' && node.kind !== 'mock') {
       issue.addIssue({
         code: 'custom',
-        message:
-          'the kind mock and mock-region require each other, because test keys reach only mock storage',
+        message: 'must be mock in mock-region, because test keys reach only mock storage',
         path: [index, 'kind'],
       });
     }
@@ -99,6 +99,7 @@ const listShape = z.array(nodeShape).superRefine((list, issue) => {
 });
 
 const variables = {
+  isDemo: demoVariable,
   list: {
     env: 'MILLRACE_STORAGE_NODES',
     schema: values.json(listShape).nullable().default(null),
@@ -115,13 +116,22 @@ const variables = {
   },
 } as const;
 
-export const storageConfig = fragment('storage', variables, ({ list, file }): readonly ConfigProblem[] =>
-  list !== null && file !== null
-    ? [
-        {
-          env: 'MILLRACE_STORAGE_NODES_FILE',
-          problem: 'and MILLRACE_STORAGE_NODES are both set; remove one of them',
-        },
-      ]
-    : [],
-);
+interface StorageValues {
+  readonly isDemo: boolean;
+  readonly list: readonly StorageNodeSetting[] | null;
+  readonly file: readonly StorageNodeSetting[] | null;
+}
+
+function checkStorage({ isDemo, list, file }: StorageValues): readonly ConfigProblem[] {
+  if (list !== null && file !== null) {
+    const problem = 'and MILLRACE_STORAGE_NODES are both set; remove one of them';
+    return [{ env: 'MILLRACE_STORAGE_NODES_FILE', problem }];
+  }
+  const live = (list ?? file ?? []).filter(({ kind, region }) => kind === 'mock' && region !== 'mock-region');
+  if (isDemo || live.length === 0) return [];
+  const names = live.map(({ name }) => name).join(', ');
+  const problem = `is not true, but live keys would pay for mock storage of ${names}; use another kind`;
+  return [{ env: demoVariable.env, problem }];
+}
+
+export const storageConfig = fragment('storage', variables, checkStorage);

@@ -18,6 +18,7 @@ const live = {
 
 test('stripeConfig disables payments by default and enables them with a key and a webhook secret', () => {
   expect(loadConfig([stripeConfig], {}).stripe).toEqual({
+    isDemo: false,
     secretKey: null,
     webhookSecret: null,
     testMode: false,
@@ -37,6 +38,7 @@ test.each<[string, Environment, string]>([
   ],
   ['test cards by mistake', { ...live, MILLRACE_STRIPE_SECRET_KEY: 'sk_test_hunter2' }, 'anyone could pay'],
   ['real money by mistake', { ...live, MILLRACE_STRIPE_TEST_MODE: 'true' }, 'moves real money'],
+  ['real money in a demo', { ...live, MILLRACE_DEMO: 'true' }, 'moves real money'],
   ['an unencrypted key', { ...live, MILLRACE_STRIPE_API_URL: 'http://proxy.example.com' }, 'unencrypted'],
 ])('stripeConfig refuses %s with a reason that omits the secret', (_what, env, words) => {
   const text = problems(env);

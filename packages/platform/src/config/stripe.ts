@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { demoVariable } from './demo.ts';
 import { fragment } from './fragment.ts';
 import type { ConfigProblem } from './fragment.ts';
 import { isLoopback } from '../net/loopback.ts';
 import { values } from './values.ts';
 
 const stripeVariables = {
+  isDemo: demoVariable,
   secretKey: {
     env: 'MILLRACE_STRIPE_SECRET_KEY',
     schema: z
@@ -48,6 +50,7 @@ const stripeVariables = {
 } as const;
 
 interface StripeValues {
+  readonly isDemo: boolean;
   readonly secretKey: string | null;
   readonly webhookSecret: string | null;
   readonly testMode: boolean;
@@ -56,7 +59,7 @@ interface StripeValues {
 
 /** With only the key, payments would never be credited; with only the webhook secret, none could start. */
 function checkStripe(stripe: StripeValues): readonly ConfigProblem[] {
-  const { secretKey, webhookSecret, testMode, apiUrl } = stripe;
+  const { isDemo, secretKey, webhookSecret, testMode, apiUrl } = stripe;
   const problems: ConfigProblem[] = [];
   if ((secretKey === null) !== (webhookSecret === null)) {
     const { env, example } = secretKey === null ? stripeVariables.secretKey : stripeVariables.webhookSecret;
@@ -68,6 +71,12 @@ function checkStripe(stripe: StripeValues): readonly ConfigProblem[] {
       ? 'is true, but the key moves real money'
       : 'is not true, but the key is a test key: anyone could pay with a test card';
     problems.push({ env, problem });
+  }
+  if (isDemo && secretKey !== null && !testMode) {
+    problems.push({
+      env: demoVariable.env,
+      problem: 'is true, but the Stripe key moves real money; use a test key',
+    });
   }
   const { protocol, hostname } = new URL(apiUrl);
   if (protocol === 'http:' && !isLoopback(hostname)) {

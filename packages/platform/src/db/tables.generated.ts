@@ -181,6 +181,11 @@ export interface ClustersTable {
   removed_at: Date | null;
 }
 
+export interface DemoMarkTable {
+  is_only: Generated<boolean>;
+  marked_at: Date;
+}
+
 export interface DeviceCodesTable {
   id: string;
   device_code: string;
@@ -1615,6 +1620,7 @@ export interface GeneratedTables {
   cluster_comparisons: ClusterComparisonsTable;
   cluster_observers: ClusterObserversTable;
   clusters: ClustersTable;
+  demo_mark: DemoMarkTable;
   device_codes: DeviceCodesTable;
   entitlements: EntitlementsTable;
   event_heads: EventHeadsTable;

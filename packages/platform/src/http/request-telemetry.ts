@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { msToSeconds } from '../money/index.ts';
 import { contextFromTraceparent, histogram } from '../telemetry/index.ts';
 import { clientIp } from './client-ip.ts';
+import { demoHeader } from './demo-header.ts';
 import type { ServerContext } from './server-context.ts';
 import { setState, stateOf } from './request-state.ts';
 
@@ -45,6 +46,7 @@ export function beginRequest(server: ServerContext, request: FastifyRequest, rep
     'x-request-id': requestId,
     'x-content-type-options': 'nosniff',
     'cache-control': 'no-store',
+    ...(server.isDemo && { [demoHeader.name]: demoHeader.value }),
   });
 }
 

@@ -25,5 +25,6 @@ export interface ServerContext {
   /** Reads the rest of refused bodies. */
   readonly bodyDrain: BodyDrain;
   readonly validateResponses: boolean;
+  readonly isDemo: boolean;
   readonly draining: AbortSignal;
 }

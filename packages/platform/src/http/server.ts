@@ -41,6 +41,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     bodies: createBodyBudget(limits.bodies, limits.bodyBytes),
     bodyDrain: createBodyDrain(options.clock),
     validateResponses: options.validateResponses,
+    isDemo: options.isDemo ?? false,
     draining: drain.signal,
   };
   const fastify = createFastify(server, options.tls);

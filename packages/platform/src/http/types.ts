@@ -171,6 +171,8 @@ export interface HttpServerOptions {
   readonly limits?: Partial<HttpLimits>;
   /** Checks every response against its schema and responds 500 on a mismatch; for development and tests. */
   readonly validateResponses: boolean;
+  /** Marks every response as one of a demo, because its amounts are play money. */
+  readonly isDemo?: boolean;
   /** Serves HTTPS with this certificate; otherwise plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }

@@ -34,6 +34,7 @@ const installation = z
     oidc: z
       .array(z.object({ id: z.string(), name: z.string() }))
       .meta({ description: 'External providers for signing in.' }),
+    demo: z.boolean().meta({ description: 'True: machines are simulated, and all amounts are play money.' }),
     topUp: z.boolean().meta({ description: 'Whether users can pay by card.' }),
     version: z.string(),
   })

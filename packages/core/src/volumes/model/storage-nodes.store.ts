@@ -58,7 +58,7 @@ export async function insertStorageNode(tx: Tx, setting: StorageNodeSetting): Pr
       id: toUuid(tx.ids.next('stn')),
       name: setting.name,
       region: setting.region,
-      mode: setting.kind === 'mock' ? 'test' : 'live',
+      mode: setting.region === 'mock-region' ? 'test' : 'live',
       kind: setting.kind,
       endpoint: setting.endpoint,
       credential_ref: setting.credential,

@@ -11,6 +11,7 @@ const exposedHeaders = [
   'Inference-Id',
   'X-Inference-Request-Id',
   'X-Ignored-Fields',
+  'X-Millrace-Demo',
   'Retry-After',
   'RateLimit',
   'RateLimit-Policy',

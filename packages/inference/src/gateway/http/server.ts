@@ -1,6 +1,7 @@
 import type { Clock } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
 import type { BodyBudget } from '@millrace/platform/http/body-budget';
+import { demoHeader } from '@millrace/platform/http/demo-header';
 import { createBodyDrain, type BodyDrain } from '@millrace/platform/http/body-drain';
 import type { IdSource, RequestId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
@@ -61,6 +62,7 @@ export interface GatewayServerOptions {
   /** Responses that have not been sent completely. */
   readonly open: InFlightSet<ServerResponse>;
   readonly crossOrigin: Cors;
+  readonly isDemo: boolean;
   readonly tls: { readonly cert: string; readonly key: string } | null;
 }
 
@@ -125,11 +127,12 @@ class InboundRequest {
   }
 
   begin(): void {
-    const { open, isDraining, crossOrigin, findRoute } = this.#context;
+    const { open, isDraining, crossOrigin, isDemo, findRoute } = this.#context;
     const response = this.#response;
     const entry = open.add(response);
     response.on('close', () => open.leave(entry));
     if (isDraining()) response.shouldKeepAlive = false;
+    if (isDemo) response.setHeader(demoHeader.name, demoHeader.value);
     if (crossOrigin.apply(this.#request, response)) {
       response.writeHead(204, responseHeaders(this.#requestId, null)).end();
       return;

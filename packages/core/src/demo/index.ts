@@ -1,0 +1,1 @@
+export { applyDemoSetting, invoiceIssuer } from './demo-mark.service.ts';
