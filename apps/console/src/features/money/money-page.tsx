@@ -1,5 +1,3 @@
-import { nowMs } from '../../api/clock.ts';
-import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
@@ -10,30 +8,15 @@ import { LimitsCard } from './limits-card.tsx';
 import { RunningCard } from './running-card.tsx';
 import { overdraftNano, runwayText, balanceWarning, type Balance } from './runway.ts';
 import { SpendChart } from './spend-chart.tsx';
-import { spendByDay, monthStart, spendSums, type SpendDay } from './spend.ts';
+import { spendSums, type SpendDay } from './spend.ts';
 import { TopUpCard } from './top-up-card.tsx';
+import { useBalance, useSpendDays } from './use-spending.ts';
 import { LinkButton } from '../../ui/link.tsx';
-
-const dayMs = 86_400_000;
-const daysShown = 31;
 
 export function MoneyPage() {
   const { place } = useSession();
-  const balance = useApiQuery(['money', 'balance'], (client, signal) => client.balance.get({}, { signal }), {
-    refetchMs: 10_000,
-  });
-  const days = useApiQuery(
-    ['money', 'spend-by-day'],
-    async (client, signal): Promise<readonly SpendDay[]> => {
-      const now = nowMs();
-      // At least the current month and the last 31 days.
-      const from = Math.min(monthStart(now), now - (daysShown - 1) * dayMs);
-      const since = `${new Date(from).toISOString().slice(0, 10)}T00:00:00.000Z`;
-      const rows = await client.usage.list({ groupBy: 'day', from: since, limit: 200 }, { signal }).all();
-      return spendByDay(rows, from, now);
-    },
-    { refetchMs: 60_000 },
-  );
+  const balance = useBalance();
+  const days = useSpendDays();
   return (
     <>
       <PageHeader

@@ -80,6 +80,8 @@ export function instanceCost({ id, instance }: Instance, mode: 'live' | 'test'):
   };
 }
 
-export function mostExpensiveFirst(costs: readonly RunningCost[]): readonly RunningCost[] {
+export function mostExpensiveFirst<Cost extends Pick<RunningCost, 'perHour'>>(
+  costs: readonly Cost[],
+): readonly Cost[] {
   return costs.toSorted((a, b) => (a.perHour === b.perHour ? 0 : a.perHour < b.perHour ? 1 : -1));
 }

@@ -1,18 +1,114 @@
+import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
+import { AttentionCard } from '../../ui/attention.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
 import { LinkButton } from '../../ui/link.tsx';
 import { PageHeader } from '../../ui/page.tsx';
+import { QueryView } from '../../ui/states.tsx';
+import { useNow } from '../../ui/time.tsx';
+import type { Balance } from '../money/runway.ts';
+import type { SpendDay } from '../money/spend.ts';
+import { useBalance, useSpendDays } from '../money/use-spending.ts';
+import { ActivityCard } from './activity-card.tsx';
+import { readRecentEvents } from './activity.ts';
+import { attentionItems } from './attention.ts';
+import { CostFigures } from './cost-figures.tsx';
+import { OnboardingCard } from './onboarding-card.tsx';
+import { ResourcesCard } from './resources-card.tsx';
+import { useResources } from './use-resources.ts';
 
+/** Running resources, their cost, items that need attention, and recent events. */
 export function OverviewPage() {
-  const { me } = useSession();
+  const { may, place, me } = useSession();
+  const maySeeMoney = may('billing:read');
+  const balance = useBalance(maySeeMoney);
+  const days = useSpendDays(maySeeMoney);
+  const resources = useResources();
+  const events = useRecentEvents();
   return (
-    <PageHeader
-      title="Overview"
-      about={`Machines and costs of ${me.organisation.name}.`}
-      actions={
-        <LinkButton to="/catalog" kind="primary">
-          Rent a machine
-        </LinkButton>
-      }
-    />
+    <>
+      <PageHeader
+        title="Overview"
+        about={`Machines, costs and activity of ${me.organisation.name}.`}
+        actions={
+          <LinkButton to="/catalog" kind="primary">
+            Rent a machine
+          </LinkButton>
+        }
+      />
+      <OnboardingCard balance={balance.data} />
+      {maySeeMoney && (
+        <QueryView query={bothLoaded(balance, days)} what="cost">
+          {([loaded, spent]) => <CostFigures balance={loaded} days={spent} />}
+        </QueryView>
+      )}
+      <div className="grid items-start gap-x-4 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]">
+        <div className="min-w-0">
+          <Attention balance={balance} resources={resources} events={events} />
+          <ResourcesCard resources={resources} />
+        </div>
+        {may('events:read') && <ActivityCard events={events} mayReadLog={may('audit:read')} />}
+      </div>
+      <CommandHint
+        command={place.mode === 'test' ? 'millrace rental list' : 'millrace rental list && millrace balance'}
+      />
+    </>
   );
+}
+
+type Loadable<Data> = Parameters<typeof QueryView<Data>>[0]['query'];
+
+/** Two queries as one, so that their figures appear together. */
+function bothLoaded(
+  balance: Loadable<Balance>,
+  days: Loadable<readonly SpendDay[]>,
+): Loadable<readonly [Balance, readonly SpendDay[]]> {
+  return {
+    data: balance.data === undefined || days.data === undefined ? undefined : [balance.data, days.data],
+    error: balance.error ?? days.error,
+    refetch: () => Promise.all([balance.refetch(), days.refetch()]),
+  };
+}
+
+function useRecentEvents() {
+  const { may } = useSession();
+  return useApiQuery(['rentals', 'activity'], readRecentEvents, {
+    refetchMs: 15_000,
+    enabled: may('events:read'),
+  });
+}
+
+interface AttentionProps {
+  readonly balance: ReturnType<typeof useBalance>;
+  readonly resources: ReturnType<typeof useResources>;
+  readonly events: ReturnType<typeof useRecentEvents>;
+}
+
+function Attention({ balance, resources, events }: AttentionProps) {
+  const { may, place } = useSession();
+  const now = useNow(30_000);
+  const budgets = useApiQuery(
+    ['money', 'budgets', 'all'],
+    (client, signal) => client.budgets.list({ limit: 100 }, { signal }).all(),
+    { refetchMs: 30_000, enabled: may('billing:read') },
+  );
+  const webhooks = useApiQuery(
+    ['webhooks', 'all'],
+    (client, signal) => client.webhooks.list({ limit: 100 }, { signal }).all(),
+    { refetchMs: 30_000, enabled: may('webhooks:read') },
+  );
+  // "Nothing needs your attention" must be true, so it waits for every list. A disabled query is not loading.
+  const isLoading = [balance, resources, events, budgets, webhooks].some((query) => query.isLoading);
+  const items = attentionItems(
+    {
+      mode: place.mode,
+      ...resources.data,
+      balance: balance.data,
+      budgets: budgets.data,
+      webhooks: webhooks.data,
+      events: events.data,
+    },
+    now,
+  );
+  return <AttentionCard items={items} isLoading={isLoading} />;
 }
