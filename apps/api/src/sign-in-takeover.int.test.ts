@@ -122,7 +122,7 @@ describe('password reset by email', () => {
 });
 
 describe('email that changes the address', () => {
-  it('does not sign in whoever opens it, neither a mail server nor past a second factor', async () => {
+  it('does not sign in a mail server that opens it, nor a user without the second factor', async () => {
     const email = await confirmed();
     const ada = await signedIn(email);
     const newEmail = makeEmail();

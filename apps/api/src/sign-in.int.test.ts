@@ -105,7 +105,7 @@ describe('sign-up', () => {
     }
   });
 
-  it('leaves an address to its owner, whoever used it first', async () => {
+  it('gives an address to its owner, also after another user used it', async () => {
     const email = await signUp(makeEmail(), 'the password of Eve');
     await signUp(email, 'the password of Ada');
     const path = linkPathIn(await findEmail(fixture, email, /Choose your password/));

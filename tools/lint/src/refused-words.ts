@@ -196,6 +196,7 @@ export const phrasesRefusedInProse: readonly (readonly [RegExp, string])[] = [
   [/\bgave up\b/, 'stopped retrying, failed permanently'],
   [/\b(?:by|from|to|for) itself alone\b/, 'name the noun'],
   [/\bwhat is left\b/, 'the rest, the remainder'],
+  [/\bwhoever\b/, 'name the noun: the user, the caller, the process'],
   [/\bcom(?:e|es|ing) to nothing\b/, 'fail, have no effect'],
 ];
 

@@ -51,7 +51,7 @@ export function paymentProbe(basis: {
 }
 
 /**
- * Checks the clawback of each payment against its transfers, whoever paid them, and that no other clawback transfer exists. Sums
+ * Checks the clawback of each payment against its transfers (from any payer) and that no other clawback transfer exists. Sums
  * all of them, so only a full audit runs it.
  */
 export function clawbackProbe(orgUuid: string | null): Probe {

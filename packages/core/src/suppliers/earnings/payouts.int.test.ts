@@ -139,7 +139,7 @@ describe('requestPayout and settlePayout', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('never pay out promotional credit, whoever rents from whom', async () => {
+  it('never pay out promotional credit, neither to its owner nor to another supplier', async () => {
     const gift = (orgId: OrgId) =>
       harness.apply({ ...grantOf(orgId, usd(1_000)), promo: { priority: 1, expiresAt: null } });
     const rent = (orgId: OrgId) =>
