@@ -1,12 +1,15 @@
+import { Fault } from '@millrace/platform/fault';
 import type { OrgId, PriceId } from '@millrace/platform/ids';
 import { nanoUsd, ppm } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
+import { expect } from 'vitest';
 import type { Entitlement, GpuSubject, Price, PriceSubject, ReserveOption } from './prices.ts';
-import type { QuoteInput, RentalSpec } from './quote.ts';
+import { buildQuote, type QuoteInput, type RentalSpec } from './quote.ts';
 
 /** A small price list for tests. */
 
 export const acme: OrgId = testIds.next('org');
+
 export const other: OrgId = testIds.next('org');
 
 /** Days after 2026-01-01; fractions are allowed. */
@@ -76,6 +79,7 @@ export const eightGpus: RentalSpec = {
 };
 
 export const list = priceOf(h100, 3_980_000_001n);
+
 export const volume = priceOf({ kind: 'volume', region: null }, 137_000n);
 
 /** Eight GPUs on demand for acme on day 10, with 100 USD and a hold of 75 minutes. */
@@ -94,3 +98,21 @@ export function quoteInput(request: Partial<RentalSpec> = {}, fields: Partial<Qu
     ...fields,
   };
 }
+
+export function faultOf(input: QuoteInput): Fault {
+  try {
+    buildQuote(input);
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+  return expect.fail('the quote was not refused');
+}
+
+export const entitled = (discountPpm: number): Partial<QuoteInput> => ({
+  entitlements: [entitlementOf(discountPpm)],
+});
+
+export const reserved = { termType: 'reserved', termPeriodDays: 30 } as const;
+
+export const rich = { available: nanoUsd(10n ** 18n) };

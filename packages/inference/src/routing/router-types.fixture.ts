@@ -1,7 +1,10 @@
 import type { DeploymentEntry, ModelEntry } from '@millrace/core/inference';
+import { SimulatedClock } from '@millrace/platform/clock';
 import { candidateOf, type Candidate } from './choose-deployment.ts';
+import type { RouterLimits } from './limits.ts';
 import type { SendProbe, Prober } from './prober.ts';
-import type { DeploymentView, RouteRequest } from './router-types.ts';
+import type { DeploymentView, Route, Router, RouteRequest, UpstreamCall } from './router-types.ts';
+import { createRouter } from './router.ts';
 
 export function deploymentEntry(id: string, fields: Partial<DeploymentEntry> = {}): DeploymentEntry {
   return {
@@ -95,3 +98,33 @@ export class FakeEngines implements Prober {
 export function llamaMetrics(running: number, waiting: number): string {
   return `llamacpp:requests_processing ${running}\nllamacpp:requests_deferred ${waiting}\n`;
 }
+
+export interface Ground {
+  readonly clock: SimulatedClock;
+  readonly engines: FakeEngines;
+  readonly router: Router;
+}
+
+export function ground(limits: Partial<RouterLimits> = {}): Ground {
+  const clock = new SimulatedClock();
+  const engines = new FakeEngines();
+  const router = createRouter({ clock, log: silentLog, gatewayId: 'gw_1', prober: engines, limits });
+  return { clock, engines, router };
+}
+
+export function callOf(route: Route): UpstreamCall {
+  if (route.outcome !== 'to') throw new Error(`Expected an upstream call, got ${route.outcome}.`);
+  return route;
+}
+
+export function viewOf(router: Router, model: ReturnType<typeof modelEntry>, id: string): DeploymentView {
+  const view = router.views(model).find(({ entry }) => entry.id === id);
+  if (view === undefined) throw new Error(`The router has no view of ${id}.`);
+  return view;
+}
+
+export const never = new AbortController().signal;
+
+export const two = modelEntry([deploymentEntry('dep_a'), deploymentEntry('dep_b')]);
+
+export const narrow = modelEntry([deploymentEntry('dep_a', { maxConcurrency: 1 })]);

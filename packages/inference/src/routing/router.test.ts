@@ -1,45 +1,24 @@
 import { SimulatedClock } from '@millrace/platform/clock';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { routerLimits, type RouterLimits } from './limits.ts';
+import { routerLimits } from './limits.ts';
 import { createRouter } from './router.ts';
 import {
   deploymentEntry,
   FakeEngines,
-  llamaMetrics,
   modelEntry,
   silentLog,
   routeRequest,
+  ground,
+  callOf,
+  viewOf,
+  never,
+  two,
+  narrow,
 } from './router-types.fixture.ts';
-import type { DeploymentView, Route, Router, RouteRequest, UpstreamCall } from './router-types.ts';
+import type { Route, RouteRequest, UpstreamCall } from './router-types.ts';
 
-interface Ground {
-  readonly clock: SimulatedClock;
-  readonly engines: FakeEngines;
-  readonly router: Router;
-}
-
-function ground(limits: Partial<RouterLimits> = {}): Ground {
-  const clock = new SimulatedClock();
-  const engines = new FakeEngines();
-  const router = createRouter({ clock, log: silentLog, gatewayId: 'gw_1', prober: engines, limits });
-  return { clock, engines, router };
-}
-
-function callOf(route: Route): UpstreamCall {
-  if (route.outcome !== 'to') throw new Error(`Expected an upstream call, got ${route.outcome}.`);
-  return route;
-}
-
-function viewOf(router: Router, model: ReturnType<typeof modelEntry>, id: string): DeploymentView {
-  const view = router.views(model).find(({ entry }) => entry.id === id);
-  if (view === undefined) throw new Error(`The router has no view of ${id}.`);
-  return view;
-}
-
-const never = new AbortController().signal;
-const two = modelEntry([deploymentEntry('dep_a'), deploymentEntry('dep_b')]);
-const narrow = modelEntry([deploymentEntry('dep_a', { maxConcurrency: 1 })]);
+const narrowOther = modelEntry([deploymentEntry('dep_n', { maxConcurrency: 1 })], 'narrow');
 
 describe('Router.route', () => {
   it('counts a call at its deployment until its first end', () => {
@@ -168,230 +147,6 @@ describe('Router.route', () => {
     router.close();
   });
 });
-
-describe('router probes', () => {
-  it('mark a deployment down after two failures and allow a trial when it responds again', async () => {
-    const { router, clock, engines } = ground();
-    engines.health.set('dep_a', 'refused');
-    callOf(router.route(two, routeRequest())).end('cancelled');
-    await clock.advance(0);
-    expect(viewOf(router, two, 'dep_a').health).toBe('degraded');
-    await clock.advance(routerLimits.probe.everyMs);
-    expect(viewOf(router, two, 'dep_a').health).toBe('down');
-    expect(viewOf(router, two, 'dep_b').health).toBe('healthy');
-    for (let request = 0; request < 20; request += 1) {
-      const call = callOf(router.route(two, routeRequest({ prefix: `prompt ${request}` })));
-      expect(call.deployment.id).toBe('dep_b');
-      call.end('ok');
-    }
-    engines.health.set('dep_a', 200);
-    await clock.advance(routerLimits.probe.everyMs);
-    expect(viewOf(router, two, 'dep_a').health).toBe('healthy');
-    router.close();
-  });
-
-  it('end a breaker’s pause when an unreachable engine responds again', async () => {
-    const { router, clock, engines } = ground();
-    engines.health.set('dep_a', 'refused');
-    for (let failure = 0; failure < routerLimits.breaker.failuresInRow; failure += 1) {
-      callOf(router.route(narrow, routeRequest())).end('failed');
-    }
-    await clock.advance(1_500);
-    expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ health: 'down', breaker: 'open' });
-    engines.health.set('dep_a', 200);
-    expect(router.isUp(narrow)).toBe(false);
-    await clock.advance(499);
-    expect(router.isUp(narrow)).toBe(false);
-    await clock.advance(1);
-    expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ health: 'healthy', breaker: 'half-open' });
-    router.close();
-  });
-
-  it('run at once after a failed call, so that others are preferred before the next interval', async () => {
-    const { router, clock, engines } = ground();
-    const call = callOf(router.route(two, routeRequest()));
-    await clock.advance(500);
-    engines.health.set(call.deployment.id, 'refused');
-    call.end('failed');
-    await clock.advance(0);
-    expect(viewOf(router, two, call.deployment.id).health).toBe('degraded');
-    expect(callOf(router.route(two, routeRequest())).deployment.id).not.toBe(call.deployment.id);
-    router.close();
-  });
-
-  it('do not overrule a deployment that has just served a request', async () => {
-    const { router, clock, engines } = ground();
-    engines.health.set('dep_a', 'silent');
-    for (let second = 0; second < 5; second += 1) {
-      const call = callOf(router.route(narrow, routeRequest()));
-      await clock.advance(900);
-      call.firstByte();
-      await clock.advance(100);
-      call.end('ok');
-    }
-    expect(viewOf(router, narrow, 'dep_a').health).not.toBe('down');
-    router.close();
-  });
-
-  it('read the load of others, count own calls exactly and discard old readings', async () => {
-    const { router, clock, engines } = ground();
-    const call = callOf(router.route(narrow, routeRequest()));
-    engines.loads.set('dep_a', llamaMetrics(4, 2));
-    await clock.advance(routerLimits.probe.everyMs);
-    expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ inFlight: 1, others: 5, waiting: 2 });
-    call.end('ok');
-    expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ inFlight: 0, others: 5, waiting: 1 });
-    // The engine reports itself full, although this gateway has no calls there.
-    expect(router.route(narrow, routeRequest()).outcome).toBe('full');
-    engines.health.set('dep_a', 'silent');
-    await clock.advance(routerLimits.probe.everyMs * 4);
-    expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ others: 0, waiting: 0 });
-    router.close();
-  });
-
-  it('check health less often while healthy and stop for an unused model', async () => {
-    const { router, clock, engines } = ground();
-    callOf(router.route(narrow, routeRequest())).end('ok');
-    await clock.advance(10_500);
-    expect(engines.countOf('dep_a/metrics')).toBe(11);
-    expect(engines.countOf('dep_a/health')).toBe(3);
-    await clock.advance(routerLimits.probe.idleAfterMs);
-    const count = engines.probes.length;
-    expect(clock.sleeping).toBe(0);
-    await clock.advance(60_000);
-    expect(engines.probes.length).toBe(count);
-    expect(viewOf(router, narrow, 'dep_a').health).toBe('unknown');
-    callOf(router.route(narrow, routeRequest())).end('ok');
-    expect(engines.probes.length).toBe(count + 1);
-    router.close();
-    await clock.advance(60_000);
-    expect([clock.sleeping, engines.isClosed]).toEqual([0, true]);
-  });
-
-  it('skip the mock and ask servers without the page rarely', async () => {
-    const { router, clock, engines } = ground();
-    const others = modelEntry([
-      deploymentEntry('dep_a', { engine: 'openai' }),
-      deploymentEntry('dep_m', { engine: 'mock' }),
-    ]);
-    engines.health.set('dep_a', 404);
-    for (let second = 0; second < 30; second += 1) {
-      callOf(router.route(others, routeRequest())).end('ok');
-      await clock.advance(1_000);
-    }
-    expect(engines.probes).toEqual(['dep_a/health']);
-    expect(router.views(others).map(({ health }) => health)).toEqual(['unknown', 'unknown']);
-    router.close();
-  });
-});
-
-describe('Router.waitForTurn', () => {
-  it('gives freed capacity to the waiting request before any new one', async () => {
-    const { router } = ground();
-    const first = callOf(router.route(narrow, routeRequest()));
-    const waiting = router.waitForTurn(narrow, routeRequest({ orgId: 'org_2' }), never);
-    first.end('ok');
-    // The capacity is assigned when it becomes free, not when the promise is awaited.
-    expect(router.route(narrow, routeRequest()).outcome).toBe('full');
-    const second = callOf(await waiting);
-    second.end('ok');
-    callOf(router.route(narrow, routeRequest())).end('ok');
-    router.close();
-  });
-
-  it('returns full at once if the queue is full, and after the maximum wait', async () => {
-    const line = { maxWaiting: 2, maxWaitingPerOrganisation: 1, maxWaitMs: 5_000 };
-    const { router, clock } = ground({ line });
-    callOf(router.route(narrow, routeRequest()));
-    const outcomes: string[] = [];
-    const join = (orgId: string): void => {
-      void router
-        .waitForTurn(narrow, routeRequest({ orgId }), never)
-        .then(({ outcome }) => outcomes.push(`${orgId} ${outcome}`));
-    };
-    join('org_1');
-    join('org_1');
-    join('org_2');
-    join('org_3');
-    await clock.advance(4_999);
-    expect(outcomes).toEqual(['org_1 full', 'org_3 full']);
-    await clock.advance(1);
-    expect(outcomes.slice(2)).toEqual(['org_1 full', 'org_2 full']);
-    router.close();
-  });
-
-  it('returns full at once if the queue is too slow, with a retry time', async () => {
-    const { router, clock } = ground({
-      line: { maxWaiting: 100, maxWaitingPerOrganisation: 100, maxWaitMs: 5_000 },
-    });
-    let call = callOf(router.route(narrow, routeRequest()));
-    const join = (orgId: string): Promise<Route> =>
-      router.waitForTurn(narrow, routeRequest({ orgId }), never);
-    const serveNext = async (next: Promise<Route>): Promise<void> => {
-      await clock.advance(2_000);
-      call.end('ok');
-      call = callOf(await next);
-    };
-    const early = [join('org_2'), join('org_3')];
-    for (const next of early) await serveNext(next);
-    const late = [join('org_4'), join('org_5')];
-    await expect(join('org_6')).resolves.toEqual({ outcome: 'full', retryAfterMs: 6_000 });
-    for (const next of late) await serveNext(next);
-    call.end('ok');
-    router.close();
-  });
-
-  it('removes a waiting request whose client has left', async () => {
-    const { router } = ground();
-    const first = callOf(router.route(narrow, routeRequest()));
-    const left = new AbortController();
-    const cancelled = router.waitForTurn(narrow, routeRequest(), left.signal);
-    const stays = router.waitForTurn(narrow, routeRequest(), never);
-    left.abort(new Error('the client left'));
-    await expect(cancelled).rejects.toThrow('the client left');
-    await expect(router.waitForTurn(narrow, routeRequest(), left.signal)).rejects.toThrow('the client left');
-    first.end('ok');
-    callOf(await stays).end('ok');
-    router.close();
-  });
-
-  it('resolves with none when no deployment is up, and when the router closes', async () => {
-    const { router, clock } = ground();
-    const one = modelEntry([deploymentEntry('dep_a', { maxConcurrency: 5 })]);
-    const calls = Array.from({ length: 5 }, () => callOf(router.route(one, routeRequest())));
-    const waiting = Array.from({ length: 3 }, () => router.waitForTurn(one, routeRequest(), never));
-    for (const call of calls) call.end('failed');
-    const firstOnes = await Promise.all(waiting);
-    // Four calls ended before the breaker opened, so all three waiting requests got a deployment.
-    for (const route of firstOnes) callOf(route).end('cancelled');
-    expect(router.route(one, routeRequest()).outcome).toBe('none');
-    await expect(router.waitForTurn(one, routeRequest(), never)).resolves.toMatchObject({ outcome: 'none' });
-
-    callOf(router.route(two, routeRequest()));
-    const held = callOf(router.route(narrowOther, routeRequest()));
-    const atClose = router.waitForTurn(narrowOther, routeRequest(), never);
-    router.close();
-    await expect(atClose).resolves.toMatchObject({ outcome: 'none' });
-    held.end('ok');
-    await clock.advance(60_000);
-    expect(clock.sleeping).toBe(0);
-  });
-
-  it('serves a waiting request when a probe finds capacity, without any call ending', async () => {
-    const { router, clock, engines } = ground();
-    callOf(router.route(narrow, routeRequest())).end('ok');
-    engines.loads.set('dep_a', llamaMetrics(1, 0));
-    await clock.advance(1_000);
-    expect(router.route(narrow, routeRequest()).outcome).toBe('full');
-    const waiting = router.waitForTurn(narrow, routeRequest(), never);
-    engines.loads.set('dep_a', llamaMetrics(0, 0));
-    await clock.advance(1_000);
-    callOf(await waiting).end('ok');
-    router.close();
-  });
-});
-
-const narrowOther = modelEntry([deploymentEntry('dep_n', { maxConcurrency: 1 })], 'narrow');
 
 describe('Router under random events', () => {
   const step = fc.oneof(

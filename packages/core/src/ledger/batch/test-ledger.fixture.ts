@@ -3,12 +3,13 @@ import { SimulatedClock } from '@millrace/platform/clock';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { systemAccountId, type Account, type BudgetState } from './accounts.ts';
 import { applyCommand } from './apply-command.ts';
-import type { LedgerCommand, LedgerResult, Product, Share } from '../model/ledger.ts';
+import type { LedgerCommand, LedgerResult, LedgerSuccess, Product, Share } from '../model/ledger.ts';
 import { walletKeyOf, type WorkingSet, type Wallet } from './working-set.ts';
 
 /** An in-memory working set for tests of the decision functions, without a database. */
 
 export const startMs = Date.UTC(2026, 5, 10, 12);
+
 const shard = 3;
 
 const systemKinds = [
@@ -57,11 +58,13 @@ export interface TestLedger {
 }
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
 export type WithoutBase = DistributiveOmit<LedgerCommand, 'orgId' | 'mode' | 'cause' | 'step'> & {
   step?: string;
 };
 
 export const usd = (amount: number): NanoUsd => nanoUsd(BigInt(amount));
+
 export const revenue = (amount: number, product: Product = 'rental'): readonly Share[] => [
   { account: { kind: 'revenue', product }, amount: usd(amount) },
 ];
@@ -209,3 +212,34 @@ export function findInconsistencies(ledger: TestLedger): readonly string[] {
   }
   return complaints;
 }
+
+export function ok(result: LedgerResult): LedgerSuccess {
+  if (!result.ok) throw new Error(`Refused: ${result.reason}`);
+  return result;
+}
+
+export function holdOf(ledger: TestLedger, amount: number, step?: string) {
+  const { holdId } = ok(
+    ledger.run({ do: 'hold', amount: usd(amount), demand: 'new', ...(step ? { step } : {}) }),
+  );
+  if (holdId === null) throw new Error('no hold');
+  return holdId;
+}
+
+export const post = (
+  holdId: LedgerSuccess['holdId'],
+  amount: number,
+  afterwards: 'keep' | 'close' | { target: ReturnType<typeof usd> },
+) => {
+  if (holdId === null) throw new Error('no hold');
+  return {
+    do: 'post',
+    holdId,
+    amount: usd(amount),
+    to: revenue(amount),
+    afterwards,
+    description: 'Use',
+  } as const;
+};
+
+export const money = ({ wallet }: TestLedger) => [wallet.credit.balance, wallet.credit.held];
