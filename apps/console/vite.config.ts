@@ -1,14 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 
 /** API that the development server proxies to; `npm run dev` starts it. */
 const api = process.env['MILLRACE_API_URL'] ?? 'http://127.0.0.1:8080';
 
+/** Preloads the font of nearly all texts, so that it arrives before the first of them, and adds its licence to the build. */
+function bundleFont(): Plugin {
+  return {
+    name: 'millrace:font',
+    apply: 'build',
+    generateBundle() {
+      const licence = fileURLToPath(import.meta.resolve('@fontsource-variable/inter/LICENSE'));
+      this.emitFile({ type: 'asset', fileName: 'inter-font-licence.txt', source: readFileSync(licence) });
+    },
+    transformIndexHtml: {
+      order: 'post',
+      handler: (_html, { bundle = {} }) => {
+        const font = Object.keys(bundle).find((file) => /\/inter-latin-wght-normal-[^/]*\.woff2$/.test(file));
+        if (font === undefined) throw new Error('The build has no font to preload.');
+        const attrs = {
+          rel: 'preload',
+          href: `/console/${font}`,
+          as: 'font',
+          type: 'font/woff2',
+          crossorigin: '',
+        };
+        return [{ tag: 'link', attrs, injectTo: 'head-prepend' }];
+      },
+    },
+  };
+}
+
+/** Serves the page of all tokens and components at /design, only by the development server. */
+function designPage(): Plugin {
+  return {
+    name: 'millrace:design-page',
+    apply: 'serve',
+    configureServer: ({ middlewares }) => {
+      middlewares.use((request, _response, next) => {
+        if (/^(\/console)?\/design\/?$/.test(request.url ?? '')) request.url = '/console/design.html';
+        next();
+      });
+    },
+  };
+}
+
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
-  plugins: [react(), tailwindcss()],
+  plugins: [react(), tailwindcss(), bundleFont(), designPage()],
   build: {
     target: 'es2022',
     manifest: true,

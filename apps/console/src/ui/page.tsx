@@ -15,12 +15,12 @@ export function PageHeader({ title, about, actions, back }: PageHeaderProps) {
     setPageTitle(title);
   }, [title]);
   return (
-    <header className="mb-5">
+    <header className="mb-block">
       {back !== undefined && <div className="mb-1 text-xs">{back}</div>}
       <div className="flex flex-wrap items-start justify-between gap-3">
         <div className="min-w-0">
           <h1 className="break-words">{title}</h1>
-          {about !== undefined && <div className="text-soft mt-1 max-w-prose">{about}</div>}
+          {about !== undefined && <div className="text-soft mt-1 max-w-prose text-pretty">{about}</div>}
         </div>
         {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
       </div>
@@ -35,37 +35,57 @@ interface CardProps {
   readonly children: ReactNode;
   /** No padding, for tables. */
   readonly flush?: boolean;
+  /** `strong` for the first action of a page, `quiet` for side information; else `plain`. */
+  readonly weight?: CardWeight;
 }
 
-export function Card({ title, about, actions, children, flush }: CardProps) {
+export type CardWeight = 'strong' | 'plain' | 'quiet';
+
+const cardClasses: Readonly<Record<CardWeight, string>> = {
+  strong: 'border-accent bg-surface rounded-lg border shadow-sm',
+  plain: 'border-line bg-surface rounded-lg border',
+  quiet: 'border-line rounded-none border-t',
+};
+
+export function Card({ title, about, actions, children, flush = false, weight = 'plain' }: CardProps) {
+  const hasHeader = title !== undefined || actions !== undefined;
+  const sides = weight === 'quiet' ? '' : 'px-card';
   return (
-    <section className="border-line bg-surface mb-4 min-w-0 overflow-hidden rounded-lg border">
-      {(title !== undefined || actions !== undefined) && (
-        <div className="border-line flex flex-wrap items-center justify-between gap-2 border-b px-4 py-3">
+    <section className={`mb-block min-w-0 overflow-hidden ${cardClasses[weight]}`}>
+      {hasHeader && (
+        <div className={`flex flex-wrap items-center justify-between gap-2 pt-4 pb-3 ${sides}`}>
           <div className="min-w-0">
             {title !== undefined && <h2>{title}</h2>}
-            {about !== undefined && <div className="text-soft text-xs">{about}</div>}
+            {about !== undefined && <div className="text-soft mt-0.5 max-w-prose text-xs">{about}</div>}
           </div>
           {actions !== undefined && <div className="flex flex-wrap gap-2">{actions}</div>}
         </div>
       )}
-      <div className={flush === true ? '' : 'p-4'}>{children}</div>
+      <div className={flush ? '' : `${sides} pb-card ${hasHeader ? '' : 'pt-card'}`}>{children}</div>
     </section>
   );
 }
 
-export function KeyFigures({
-  items,
-}: Readonly<{
-  items: readonly { readonly label: string; readonly value: ReactNode; readonly note?: ReactNode }[];
-}>) {
+interface KeyFigure {
+  readonly label: string;
+  readonly value: ReactNode;
+  readonly note?: ReactNode;
+  /** The figure that the page is about. */
+  readonly lead?: boolean;
+}
+
+/** Figures stand on the page without a box: they are read before the cards. */
+export function KeyFigures({ items }: Readonly<{ items: readonly KeyFigure[] }>) {
   return (
-    <dl className="border-line bg-line mb-4 flex flex-wrap gap-px overflow-hidden rounded-lg border">
-      {items.map(({ label, value, note }) => (
-        <div key={label} className="bg-surface flex-[1_1_9.5rem] px-4 py-3">
-          <dt className="text-soft text-xs">{label}</dt>
-          <dd className="mt-0.5 text-lg font-semibold break-words tabular-nums">{value}</dd>
-          {note !== undefined && <dd className="text-soft text-xs">{note}</dd>}
+    <dl className="mb-section grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-[repeat(auto-fit,minmax(9.5rem,1fr))]">
+      {items.map(({ label, value, note, lead = false }) => (
+        <div
+          key={label}
+          className={`min-w-0 border-l-2 pl-4 ${lead ? 'border-accent col-span-2 sm:col-span-1' : 'border-line'}`}
+        >
+          <dt className="text-soft text-xs font-medium">{label}</dt>
+          <dd className={`mt-0.5 font-semibold break-words ${lead ? 'text-3xl' : 'text-xl'}`}>{value}</dd>
+          {note !== undefined && <dd className="text-soft mt-0.5 text-xs text-pretty">{note}</dd>}
         </div>
       ))}
     </dl>

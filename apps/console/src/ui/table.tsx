@@ -59,7 +59,7 @@ export function Table<Row>({
             <tr
               key={rowKey(row)}
               role="row"
-              className="border-line block border-b px-4 py-2 last:border-b-0 md:table-row md:px-0 md:py-0"
+              className="border-line block border-b px-4 py-2 md:hover:bg-ground last:border-b-0 md:table-row md:px-0 md:py-0"
             >
               {columns.map(({ head, cell, right, main }) => (
                 <td
