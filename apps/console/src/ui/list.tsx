@@ -1,11 +1,13 @@
 import type { Page, PagePromise } from '@millrace/sdk';
 import type { Millrace } from '@millrace/sdk';
 import { useInfiniteQuery } from '@tanstack/react-query';
+import type { LucideIcon } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { ResourceName } from '../api/queries.ts';
 import { useSession } from '../api/session.tsx';
 import { Button } from './button.tsx';
-import { EmptyState, Loading, Problem } from './states.tsx';
+import { TableSkeleton } from './skeleton.tsx';
+import { EmptyState, Problem } from './states.tsx';
 import { rowId, Table, type Column, type Identified, type Keyed } from './table.tsx';
 
 /** Reads a paginated list. */
@@ -49,8 +51,13 @@ interface PagedTableProps<Item> {
   readonly what: string;
   readonly caption: string;
   readonly columns: readonly Column<Item>[];
+  /** Icon of the resource in the empty state. */
+  readonly icon?: LucideIcon | undefined;
+  /** Title of the empty state, such as `No rentals yet`. */
   readonly empty: string;
+  /** Purpose of the resource. */
   readonly hint?: ReactNode;
+  /** First action, in the empty state. */
   readonly action?: ReactNode;
   /** Filters the loaded items in the browser. */
   readonly keep?: (item: Item) => boolean;
@@ -60,10 +67,10 @@ interface PagedTableProps<Item> {
 export function PagedTable<Item extends Identified>(props: PagedTableProps<Item>): ReactNode;
 export function PagedTable<Item>(props: PagedTableProps<Item> & Keyed<Item>): ReactNode;
 export function PagedTable<Item>(props: PagedTableProps<Item> & Partial<Keyed<Item>>) {
-  const { pages, what, caption, columns, rowKey = rowId, empty, hint, action, keep } = props;
+  const { pages, what, caption, columns, rowKey = rowId, icon, empty, hint, action, keep } = props;
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = pages;
   if (data === undefined) {
-    if (error === null) return <Loading what={what} />;
+    if (error === null) return <TableSkeleton what={what} columns={columns.length} />;
     return (
       <div className="p-4">
         <Problem error={error} doing={`load the ${what}`} retry={() => void refetch()} />
@@ -75,7 +82,7 @@ export function PagedTable<Item>(props: PagedTableProps<Item> & Partial<Keyed<It
   // A later page may contain matches.
   if (rows.length === 0 && !hasNextPage) {
     return (
-      <EmptyState title={empty} action={action}>
+      <EmptyState icon={icon} title={empty} action={action}>
         {hint}
       </EmptyState>
     );

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { PageHeader } from './page.tsx';
+import { PageSkeleton } from './skeleton.tsx';
 import { QueryView } from './states.tsx';
 
 interface QueryPageProps<Data> {
@@ -17,7 +18,7 @@ export function QueryPage<Data>({ query, title, what, back, children }: QueryPag
   return (
     <>
       {query.data === undefined && <PageHeader title={title} back={back} />}
-      <QueryView query={query} what={what}>
+      <QueryView query={query} what={what} skeleton={<PageSkeleton what={what} />}>
         {children}
       </QueryView>
     </>

@@ -1,27 +1,45 @@
-import { AlertTriangle, Inbox, LoaderCircle } from 'lucide-react';
+import { AlertTriangle, LoaderCircle, type LucideIcon } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { toProblem } from '../api/problem.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './copy.tsx';
+import { LinesSkeleton } from './skeleton.tsx';
 
+/** Waiting without a known layout; `QueryView`, `QueryPage` and `PagedTable` show skeletons. */
 export function Loading({ what }: Readonly<{ what: string }>) {
   return (
-    <div role="status" className="text-soft flex items-center gap-2 px-4 py-6">
+    <div role="status" className="text-soft animate-appear flex items-center gap-2 px-4 py-6">
       <LoaderCircle aria-hidden className="size-4 animate-spin" />
       Loading {what}…
     </div>
   );
 }
 
-/** Empty list: what the page is for, and the first action. */
-export function EmptyState(props: Readonly<{ title: string; children?: ReactNode; action?: ReactNode }>) {
-  const { title, children, action } = props;
+interface EmptyStateProps {
+  /** Icon of the resource, the same as in the navigation. */
+  readonly icon?: LucideIcon | undefined;
+  /** Names the missing resource, such as `No volumes yet`. */
+  readonly title: string;
+  /** Purpose of the resource. */
+  readonly children?: ReactNode;
+  /** First action. */
+  readonly action?: ReactNode;
+}
+
+/** Empty list: the purpose of the resource, and the first action. */
+export function EmptyState({ icon: Icon, title, children, action }: EmptyStateProps) {
   return (
-    <div className="flex flex-col items-center gap-2 px-4 py-10 text-center">
-      <Inbox aria-hidden className="text-soft size-6" />
-      <p className="font-medium">{title}</p>
-      {children !== undefined && <div className="text-soft max-w-prose">{children}</div>}
-      {action !== undefined && <div className="mt-1">{action}</div>}
+    <div className="flex flex-col items-center px-4 py-12 text-center">
+      {Icon !== undefined && (
+        <span className="bg-accent-soft text-accent-strong mb-3 inline-flex size-11 items-center justify-center rounded-full">
+          <Icon aria-hidden className="size-5" />
+        </span>
+      )}
+      <p className="text-base font-semibold">{title}</p>
+      {children !== undefined && <div className="text-soft mt-1 max-w-md text-pretty">{children}</div>}
+      {action !== undefined && (
+        <div className="mt-4 flex flex-wrap items-center justify-center gap-2">{action}</div>
+      )}
     </div>
   );
 }
@@ -92,16 +110,18 @@ interface QueryViewProps<Data> {
   readonly query: QueryState<Data>;
   /** Plural noun, such as `rentals`. */
   readonly what: string;
+  /** Shown while loading; a skeleton as high as the content avoids layout shift. */
+  readonly skeleton?: ReactNode;
   readonly children: (data: Data) => ReactNode;
 }
 
 /** Shows loaded data, or why it is missing. An error while refreshing appears above the old data. */
-export function QueryView<Data>({ query, what, children }: QueryViewProps<Data>) {
+export function QueryView<Data>({ query, what, skeleton, children }: QueryViewProps<Data>) {
   const { data, error } = query;
   const retry = (): void => void query.refetch();
   if (data === undefined) {
     return error === null ? (
-      <Loading what={what} />
+      (skeleton ?? <LinesSkeleton what={what} />)
     ) : (
       <div className="p-4">
         <Problem error={error} doing={`load the ${what}`} retry={retry} />

@@ -1,0 +1,113 @@
+import type { ReactNode } from 'react';
+
+/** Grey bar in place of content that is loading. */
+export function Bar({ className = '' }: Readonly<{ className?: string }>) {
+  return <span aria-hidden className={`bg-raised block h-3.5 rounded-sm ${className}`} />;
+}
+
+interface PlaceholderProps {
+  /** Noun, such as `rentals`. */
+  readonly what: string;
+  readonly children: ReactNode;
+}
+
+/**
+ * Keeps the space of content that is loading. The bars appear only after a moment, so that fast answers do not flash, and
+ * the text after two seconds; screen readers get it at once.
+ */
+export function Placeholder({ what, children }: PlaceholderProps) {
+  return (
+    <div className="relative">
+      <div aria-hidden className="animate-appear">
+        <div className="motion-safe:animate-pulse">{children}</div>
+      </div>
+      <div
+        role="status"
+        className="border-line bg-surface text-soft animate-appear-late absolute top-3 left-1/2 -translate-x-1/2 rounded-md border px-3 py-1.5 text-xs whitespace-nowrap shadow-sm"
+      >
+        Loading {what}…
+      </div>
+    </div>
+  );
+}
+
+const lineWidths = ['w-3/5', 'w-2/5', 'w-1/2'] as const;
+
+export function LinesSkeleton({ what, lines = 3 }: Readonly<{ what: string; lines?: number }>) {
+  return (
+    <Placeholder what={what}>
+      <div className="flex flex-col gap-3 p-card">
+        {Array.from({ length: lines }, (_, index) => (
+          <Bar key={index} className={lineWidths[index % lineWidths.length] ?? ''} />
+        ))}
+      </div>
+    </Placeholder>
+  );
+}
+
+const TABLE_ROWS = 5;
+
+/** As high as a table of five rows, and as its cards on a small screen. */
+export function TableSkeleton({ what, columns }: Readonly<{ what: string; columns: number }>) {
+  const cells = Array.from({ length: columns }, (_, index) => index);
+  const row = (
+    <div className="flex flex-col md:flex-row">
+      {cells.map((index) => (
+        <div key={index} className="flex-1 py-[0.4375rem] md:px-4 md:py-[0.8125rem]">
+          <Bar className={index === 0 ? 'w-4/5' : 'w-3/5'} />
+        </div>
+      ))}
+    </div>
+  );
+  return (
+    <Placeholder what={what}>
+      <div className="border-line hidden h-[2.0625rem] border-b md:block" />
+      {Array.from({ length: TABLE_ROWS }, (_, index) => (
+        <div key={index} className="border-line border-b px-4 py-2 last:border-b-0 md:px-0 md:py-0">
+          {row}
+        </div>
+      ))}
+      <div className="border-line h-11 border-t" />
+    </Placeholder>
+  );
+}
+
+/** As high as a chart with its axis and the link to its table. */
+export function ChartSkeleton({ what, height }: Readonly<{ what: string; height: number }>) {
+  return (
+    <Placeholder what={what}>
+      <div className="flex items-end gap-2" style={{ height }}>
+        {[40, 65, 50, 80, 60, 90, 70, 55].map((percent) => (
+          <span
+            key={percent}
+            className="bg-raised block flex-1 rounded-sm"
+            style={{ height: `${String(percent)}%` }}
+          />
+        ))}
+      </div>
+      <div className="h-11" />
+    </Placeholder>
+  );
+}
+
+/** Key figures and one card, as most pages of one resource begin. */
+export function PageSkeleton({ what }: Readonly<{ what: string }>) {
+  return (
+    <Placeholder what={what}>
+      <div className="mb-section grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-4">
+        {[1, 2, 3, 4].map((each) => (
+          <div key={each} className="border-line flex flex-col gap-2.5 border-l-2 py-1 pl-4">
+            <Bar className="h-3 w-16" />
+            <Bar className="h-6 w-24" />
+          </div>
+        ))}
+      </div>
+      <div className="border-line bg-surface p-card flex flex-col gap-4 rounded-lg border">
+        <Bar className="h-4 w-40" />
+        {[1, 2, 3, 4].map((each) => (
+          <Bar key={each} className={lineWidths[each % lineWidths.length] ?? ''} />
+        ))}
+      </div>
+    </Placeholder>
+  );
+}
