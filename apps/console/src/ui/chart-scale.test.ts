@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { scaleTicks, tickLabel } from './chart-scale.ts';
+import { scaleTicks, tickLabels } from './chart-scale.ts';
 
 const gib = 1_024 ** 3;
 
@@ -11,7 +11,7 @@ test('chart ticks for bytes are powers of two, so that no tick reads 279.4 GiB',
 
 test('chart ticks for money and counts are round numbers, and percentages end at 100', () => {
   expect(scaleTicks(7.3, 'decimal')).toEqual([0, 2, 4, 6, 8]);
-  expect(scaleTicks(0, 'decimal')).toEqual([0, 0.2, 0.4, 0.6000000000000001, 0.8, 1]);
+  expect(scaleTicks(0, 'decimal')).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
   expect(scaleTicks(12, 'percent')).toEqual([0, 25, 50, 75, 100]);
 });
 
@@ -24,17 +24,20 @@ test('chart ticks cover every point, with at most six ticks below the top one', 
         const ticks = scaleTicks(high, base);
         expect(ticks.at(-1)).toBeGreaterThanOrEqual(high * (1 - 1e-9));
         expect(ticks.length).toBeLessThanOrEqual(7);
+        expect(ticks[0]).toBe(0);
         expect(ticks.length).toBeGreaterThanOrEqual(2);
       },
     ),
   );
 });
 
-test('tickLabel drops the decimals of round values', () => {
-  expect([tickLabel('64.0 GiB'), tickLabel('50.0 %'), tickLabel('2.5 KiB/s'), tickLabel('$10.00')]).toEqual([
-    '64 GiB',
-    '50 %',
-    '2.5 KiB/s',
-    '$10',
-  ]);
+test('chart ticks leave the percent scale when a value is above 100, and go below zero for negative values', () => {
+  expect(scaleTicks(310, 'percent')).toEqual([0, 100, 200, 300, 400]);
+  expect(scaleTicks(3, 'decimal', -4)).toEqual([-4, -2, 0, 2, 4]);
+  expect(scaleTicks(0, 'decimal', -4)).toEqual([-4, -3, -2, -1, 0]);
+});
+
+test('tickLabels drops the decimals only if no tick needs them', () => {
+  expect(tickLabels(['0.0 GiB', '64.0 GiB', '128.0 GiB'])).toEqual(['0 GiB', '64 GiB', '128 GiB']);
+  expect(tickLabels(['$0.00', '$2.50', '$5.00'])).toEqual(['$0.00', '$2.50', '$5.00']);
 });

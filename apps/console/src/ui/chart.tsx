@@ -1,13 +1,16 @@
 import { lazy, Suspense } from 'react';
-import { Loading } from './states.tsx';
-import type { ChartProps } from './chart-canvas.tsx';
+import { ChartSkeleton } from './skeleton.tsx';
+import { DEFAULT_HEIGHT, type ChartProps } from './chart/types.ts';
 
-const Canvas = lazy(async () => ({ default: (await import('./chart-canvas.tsx')).ChartCanvas }));
+const Canvas = lazy(async () => ({ default: (await import('./chart/canvas.tsx')).ChartCanvas }));
 
-/** Time series chart with a data table below. The drawing library is loaded with the first chart. */
+/**
+ * Time series chart: drag across it to zoom, double-click to reset, or use the keyboard. A data table is below. The drawing
+ * library is loaded with the first chart.
+ */
 export function Chart(props: ChartProps) {
   return (
-    <Suspense fallback={<Loading what={props.label} />}>
+    <Suspense fallback={<ChartSkeleton what={props.label} height={props.height ?? DEFAULT_HEIGHT} />}>
       <Canvas {...props} />
     </Suspense>
   );
