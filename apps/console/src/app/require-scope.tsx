@@ -1,4 +1,5 @@
 import type { Scope } from '@millrace/contract/scopes';
+import { Lock } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Button } from '../ui/button.tsx';
 import { Card, PageHeader } from '../ui/page.tsx';
@@ -24,6 +25,7 @@ export function RequireScope({ scope, title, who, children }: RequireScopeProps)
       <PageHeader title={title} />
       <Card>
         <EmptyState
+          icon={Lock}
           title={isTest ? 'This page is available in live mode only' : 'Your role does not include this page'}
           action={
             isTest && (

@@ -1,5 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { ScrollText } from 'lucide-react';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint, CopyButton } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
@@ -66,7 +67,9 @@ export function AuditPage() {
           pages={pages}
           what="entries"
           caption="Audit log"
+          icon={ScrollText}
           empty={isFiltered ? 'No entries match' : 'No changes yet'}
+          hint={isFiltered ? undefined : 'Every change by members, keys and the operator is listed here.'}
           action={
             isFiltered && <Button onClick={() => void navigate({ to: '/audit' })}>Clear filters</Button>
           }

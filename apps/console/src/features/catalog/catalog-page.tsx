@@ -1,4 +1,5 @@
 import { useSearch } from '@tanstack/react-router';
+import { Cpu, SearchX } from 'lucide-react';
 import { useState } from 'react';
 import { usePerson, useSessionIfAny } from '../../api/session.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
@@ -78,9 +79,13 @@ function Listing({ data }: Readonly<{ data: Offers }>) {
       ))}
       {families.length === 0 &&
         (hasActiveFilters(filters) ? (
-          <EmptyState title="No offers match">Remove a filter to see more offers.</EmptyState>
+          <EmptyState icon={SearchX} title="No offers match">
+            Remove a filter to see more offers.
+          </EmptyState>
         ) : (
-          <EmptyState title="No offers yet">Machines appear here when the operator adds them.</EmptyState>
+          <EmptyState icon={Cpu} title="No offers yet">
+            Machines appear here when the operator adds them.
+          </EmptyState>
         ))}
       <CommandHint command={offersCommand(filters, shown.length)} />
       {soldOut !== null && <SoldOutDialog offer={soldOut} onClose={() => setSoldOut(null)} />}

@@ -1,5 +1,6 @@
 import { randomRentalName } from '@millrace/sdk/text';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Cpu } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { toProblem } from '../../api/problem.ts';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
@@ -64,7 +65,11 @@ function ResolvedSpec({ picks, offers }: Readonly<{ picks: RentalSelection; offe
     }
   }, [whole, isWhole, navigate]);
   if (request === null) {
-    return <EmptyState title="No offers yet">Machines appear here when the operator adds them.</EmptyState>;
+    return (
+      <EmptyState icon={Cpu} title="No offers yet">
+        Machines appear here when the operator adds them.
+      </EmptyState>
+    );
   }
   return <OrderForm spec={request} offers={offers} />;
 }

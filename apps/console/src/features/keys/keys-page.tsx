@@ -1,6 +1,6 @@
 import type { Output } from '@millrace/sdk';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { Plus } from 'lucide-react';
+import { KeyRound, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { useInstallation, useSession } from '../../api/session.tsx';
@@ -84,6 +84,7 @@ export function KeysPage() {
           caption="API keys, newest first"
           columns={columns}
           {...(show === 'all' ? {} : { keep: (key: ApiKey) => keyState(key, now) === 'active' })}
+          icon={KeyRound}
           empty="No active API keys"
           action={create}
           hint="Create one to use the CLI, the SDK or models from your programs."

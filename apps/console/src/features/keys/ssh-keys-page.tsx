@@ -1,4 +1,5 @@
 import type { Item } from '@millrace/sdk';
+import { TerminalSquare } from 'lucide-react';
 import { useState } from 'react';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
@@ -67,6 +68,7 @@ export function SshKeysPage() {
           what="SSH keys"
           caption="Your SSH public keys"
           columns={columns}
+          icon={TerminalSquare}
           empty={`No SSH keys in ${place.mode} mode yet`}
           hint="Paste your public key above. You need one to log in to machines that you rent."
         />

@@ -1,6 +1,7 @@
 import type { Item } from '@millrace/sdk';
 import { exactDuration } from '@millrace/sdk/text';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Boxes } from 'lucide-react';
 import { useApiQuery } from '../../api/queries.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { CommandHint, CopyButton } from '../../ui/copy.tsx';
@@ -106,6 +107,7 @@ function Live() {
           what="instances"
           caption="Your instances"
           columns={liveColumns}
+          icon={Boxes}
           empty="No instances yet"
           action={
             <LinkButton to="/marketplace" kind="primary">
@@ -161,6 +163,7 @@ function History() {
           caption="Ended instances"
           columns={endedColumns}
           rowKey={({ instance_name: name }) => name}
+          icon={Boxes}
           empty="No ended instances"
           hint="Terminated instances appear here with their cost."
         />

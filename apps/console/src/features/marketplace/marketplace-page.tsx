@@ -1,4 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { SearchX, Store } from 'lucide-react';
 import { useState, type ReactNode } from 'react';
 import { useSession } from '../../api/session.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
@@ -217,6 +218,7 @@ function DelayedTextField({ label, placeholder, value, onValue, inputMode, error
 }
 
 const noneFits = {
+  icon: SearchX,
   empty: 'No machines match',
   hint: 'Remove a filter, or show unavailable machines.',
   action: (
@@ -227,6 +229,7 @@ const noneFits = {
 };
 
 const noneFree = {
+  icon: Store,
   empty: 'No machines available',
   hint: 'Machines appear here when suppliers list them. The catalog has the operator’s own offers.',
   action: <LinkButton to="/catalog">Browse the catalog</LinkButton>,

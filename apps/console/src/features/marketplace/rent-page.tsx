@@ -1,6 +1,7 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
 import type { Output } from '@millrace/sdk';
 import { usdToNano } from '@millrace/sdk/text';
+import { Store } from 'lucide-react';
 import { useRef, useState, type ReactNode } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
@@ -60,6 +61,7 @@ function MachineNotFound({ nodeName }: Readonly<{ nodeName: string }>) {
       <PageHeader title="This machine is not for rent" back={back} />
       <Card>
         <EmptyState
+          icon={Store}
           title="The supplier removed this machine, or the address is wrong."
           action={
             <LinkButton to="/marketplace" kind="primary">

@@ -1,6 +1,7 @@
 import { ApiError } from '@millrace/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { BrainCircuit, SearchX } from 'lucide-react';
 import { anonymousClient } from '../../api/client.ts';
 import { useSessionIfAny } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -74,13 +75,18 @@ function Listing({ models }: Readonly<{ models: readonly CatalogModel[] }>) {
   const search = useSearch({ from: '/shell/models' });
   const shown = filterModels(models, search);
   if (models.length === 0) {
-    return <EmptyState title="No models yet">Models appear here when the operator adds them.</EmptyState>;
+    return (
+      <EmptyState icon={BrainCircuit} title="No models yet">
+        Models appear here when the operator adds them.
+      </EmptyState>
+    );
   }
   return (
     <>
       <Filters search={search} />
       {shown.length === 0 ? (
         <EmptyState
+          icon={SearchX}
           title="No models match"
           action={
             <LinkButton to="/models" search={{}}>

@@ -1,4 +1,4 @@
-import { Plus } from 'lucide-react';
+import { Gauge, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
@@ -130,6 +130,7 @@ export function BudgetsPage() {
           what="budgets"
           caption="Budgets and their usage"
           columns={columns}
+          icon={Gauge}
           empty="No budgets yet"
           action={create}
           hint="Start with a monthly budget that notifies you at 50 %."

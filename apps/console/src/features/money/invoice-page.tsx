@@ -1,4 +1,5 @@
 import { useParams } from '@tanstack/react-router';
+import { ReceiptText } from 'lucide-react';
 import { useApiQuery } from '../../api/queries.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
@@ -89,7 +90,7 @@ function InvoiceDetail({ invoice }: Readonly<{ invoice: Invoice }>) {
       )}
       <Card title="Line items" about="Exact to the billionth of a dollar." flush>
         {rows.length === 0 ? (
-          <EmptyState title="No line items" />
+          <EmptyState icon={ReceiptText} title="No line items" />
         ) : (
           <Table
             caption={`Line items of ${invoice.number}`}

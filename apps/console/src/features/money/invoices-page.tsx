@@ -1,4 +1,5 @@
 import type { Item } from '@millrace/sdk';
+import { ReceiptText } from 'lucide-react';
 import { StateBadge } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
@@ -46,6 +47,7 @@ export function InvoicesPage() {
           what="invoices"
           caption="Invoices, newest first"
           columns={columns}
+          icon={ReceiptText}
           empty="No invoices yet"
           action={<TextLink to="/ledger">View ledger</TextLink>}
           hint="You get your first invoice after the first month in which you spend money."

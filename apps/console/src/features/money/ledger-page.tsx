@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { Download } from 'lucide-react';
+import { Download, Scale } from 'lucide-react';
 import { useApiMutation } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -96,6 +96,8 @@ export function LedgerPage() {
           what="entries"
           caption="Ledger entries, newest first"
           columns={columns}
+          icon={Scale}
+          hint={isFiltered ? undefined : 'Every charge, top-up and refund is an entry with its exact amount.'}
           empty={isFiltered ? 'No entries match' : 'No entries yet'}
           action={
             <TextLink to={isFiltered ? '/ledger' : '/money'} search={{}}>

@@ -1,3 +1,4 @@
+import { Server } from 'lucide-react';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -71,6 +72,7 @@ export function RunningCard() {
         {(rows) =>
           rows.length === 0 ? (
             <EmptyState
+              icon={Server}
               title="Nothing is running"
               action={<TextLink to="/catalog">Browse the catalog</TextLink>}
             />

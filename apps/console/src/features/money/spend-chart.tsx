@@ -1,4 +1,5 @@
 import { scaleTo, usdText } from '@millrace/sdk/text';
+import { ChartColumn } from 'lucide-react';
 import { Money } from '../../ui/money.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { largestDay, productsIn, type Product, type SpendDay } from './spend.ts';
@@ -22,6 +23,7 @@ export function SpendChart({ days }: Readonly<{ days: readonly SpendDay[] }>) {
   if (shown.length === 0) {
     return (
       <EmptyState
+        icon={ChartColumn}
         title="No spending in this period"
         action={<TextLink to="/catalog">Browse the catalog</TextLink>}
       />

@@ -1,4 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { CreditCard } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useInstallation, useSession } from '../../api/session.tsx';
@@ -197,6 +198,7 @@ function TopUps() {
         caption="Top-ups, newest first"
         columns={columns}
         rowKey={({ paymentId }) => paymentId}
+        icon={CreditCard}
         empty="No top-ups yet"
         hint="Choose an amount above to add money."
       />

@@ -1,3 +1,4 @@
+import { Activity } from 'lucide-react';
 import { TextLink } from '../../ui/link.tsx';
 import { Card } from '../../ui/page.tsx';
 import { EmptyState, QueryView } from '../../ui/states.tsx';
@@ -17,7 +18,7 @@ export function ActivityCard({ events, mayReadLog }: ActivityCardProps) {
       <QueryView query={events} what="recent activity">
         {(items) =>
           items.length === 0 ? (
-            <EmptyState title="No activity yet">
+            <EmptyState icon={Activity} title="No activity yet">
               Changes of machines, volumes and money appear here.
             </EmptyState>
           ) : (

@@ -1,3 +1,4 @@
+import { Server } from 'lucide-react';
 import { useSession } from '../../api/session.tsx';
 import { LinkButton, TextLink } from '../../ui/link.tsx';
 import { Money } from '../../ui/money.tsx';
@@ -52,6 +53,7 @@ export function ResourcesCard({ resources }: Readonly<{ resources: ReturnType<ty
           if (rows.length === 0) {
             return (
               <EmptyState
+                icon={Server}
                 title="Nothing is running"
                 action={
                   <LinkButton to="/catalog" kind="primary">

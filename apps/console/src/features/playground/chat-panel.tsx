@@ -1,5 +1,5 @@
 import { tokensPerSecond } from '@millrace/sdk/text';
-import { RotateCcw, Send, Square, Trash2 } from 'lucide-react';
+import { MessageSquare, RotateCcw, Send, Square, Trash2 } from 'lucide-react';
 import { useState, type KeyboardEvent } from 'react';
 import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -103,7 +103,11 @@ interface ExchangesProps {
 
 function Exchanges({ chat: { exchanges, isAnswering }, again }: ExchangesProps) {
   if (exchanges.length === 0) {
-    return <EmptyState title="Start a conversation">Responses stream in, with their cost below.</EmptyState>;
+    return (
+      <EmptyState icon={MessageSquare} title="Start a conversation">
+        Responses stream in, with their cost below.
+      </EmptyState>
+    );
   }
   const last = isAnswering ? undefined : exchanges.at(-1);
   return (

@@ -1,4 +1,4 @@
-import { Download } from 'lucide-react';
+import { Download, Image } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useSession } from '../../api/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
@@ -19,7 +19,11 @@ export function OutputFiles({ state, what, empty, show }: OutputFilesProps) {
   const { mode } = useSession().place;
   switch (state.kind) {
     case 'nothing':
-      return <EmptyState title={`No ${what} yet`}>{empty} The price is shown next to the button.</EmptyState>;
+      return (
+        <EmptyState icon={Image} title={`No ${what} yet`}>
+          {empty} The price is shown next to the button.
+        </EmptyState>
+      );
     case 'making':
       return <Loading what={`the ${what}`} />;
     case 'failed':

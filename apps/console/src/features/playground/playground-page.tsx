@@ -1,5 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { BrainCircuit } from 'lucide-react';
 import { useSession } from '../../api/session.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { PageHeader } from '../../ui/page.tsx';
@@ -85,6 +86,7 @@ function Panel({ kind }: Readonly<{ kind: PlaygroundKind }>) {
 function NoModels({ kind }: Readonly<{ kind: PlaygroundKind }>) {
   return (
     <EmptyState
+      icon={BrainCircuit}
       title={`No ${kindLabels[kind]} models yet`}
       action={<LinkButton to="/models">Browse models</LinkButton>}
     >

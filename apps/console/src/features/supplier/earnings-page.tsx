@@ -1,6 +1,7 @@
 import type { Output } from '@millrace/sdk';
 import { exactDuration, usdText } from '@millrace/sdk/text';
 import { getRouteApi } from '@tanstack/react-router';
+import { BadgeDollarSign } from 'lucide-react';
 import { useMemo } from 'react';
 import { nowMs } from '../../api/clock.ts';
 import { useApiQuery } from '../../api/queries.ts';
@@ -169,7 +170,7 @@ function Shares({ earnings }: Readonly<{ earnings: Earnings }>) {
   if (machines.length === 0 && days.length === 0) {
     return (
       <Card>
-        <EmptyState title="No earnings in this period">
+        <EmptyState icon={BadgeDollarSign} title="No earnings in this period">
           Listed machines earn while they are rented.
         </EmptyState>
       </Card>

@@ -1,5 +1,5 @@
 import type { Item } from '@millrace/sdk';
-import { Check, Circle, LoaderCircle, X } from 'lucide-react';
+import { Check, Circle, LoaderCircle, PlugZap, X } from 'lucide-react';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
@@ -106,6 +106,7 @@ export function Enrolments() {
           what="hosts"
           caption="Joining hosts"
           columns={columns}
+          icon={PlugZap}
           empty="No hosts joining"
           hint="A host appears here seconds after you run the join command on it."
         />

@@ -1,5 +1,6 @@
 import type { Output, Item } from '@millrace/sdk';
 import { parseDuration } from '@millrace/sdk/text';
+import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { nowMs } from '../../api/clock.ts';
 import { fieldIssue } from '../../api/problem.ts';
@@ -73,6 +74,7 @@ export function JoinTokens() {
         what="join tokens"
         caption="Join tokens"
         columns={columns}
+        icon={KeyRound}
         empty="No join tokens yet"
         hint="Create one to get the command for a host with Incus 6.0 or later."
       />

@@ -1,6 +1,7 @@
 import type { Output } from '@millrace/sdk';
 import { parseUsd, approximateDuration, usdText } from '@millrace/sdk/text';
 import { getRouteApi } from '@tanstack/react-router';
+import { History as HistoryIcon } from 'lucide-react';
 import { useState } from 'react';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
@@ -262,7 +263,7 @@ function History({ machineId }: Readonly<{ machineId: string }>) {
       <QueryView query={history} what="history">
         {(items) =>
           items.length === 0 ? (
-            <EmptyState title="No events yet" />
+            <EmptyState icon={HistoryIcon} title="No events yet" />
           ) : (
             <Table
               caption="Machine history"

@@ -1,5 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { parseUsd, usdText } from '@millrace/sdk/text';
+import { BadgeDollarSign } from 'lucide-react';
 import { useState } from 'react';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
@@ -52,6 +53,7 @@ export function Payouts() {
           what="payouts"
           caption="Payouts"
           columns={columns}
+          icon={BadgeDollarSign}
           empty="No payouts yet"
           hint="Request your payable earnings at any time. The operator pays them and adds a reference."
         />

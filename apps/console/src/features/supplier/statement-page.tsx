@@ -1,6 +1,7 @@
 import type { Output } from '@millrace/sdk';
 import { exactDuration } from '@millrace/sdk/text';
 import { getRouteApi } from '@tanstack/react-router';
+import { BadgeDollarSign } from 'lucide-react';
 import { useApiQuery } from '../../api/queries.ts';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Money } from '../../ui/money.tsx';
@@ -80,7 +81,7 @@ function Detail({ statement }: Readonly<{ statement: Statement }>) {
       />
       <Card title="By machine" flush>
         {statement.lines.length === 0 ? (
-          <EmptyState title="No earnings in this month" />
+          <EmptyState icon={BadgeDollarSign} title="No earnings in this month" />
         ) : (
           <Table
             caption="Statement lines"

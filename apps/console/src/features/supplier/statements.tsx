@@ -1,4 +1,5 @@
 import type { Item } from '@millrace/sdk';
+import { ReceiptText } from 'lucide-react';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
@@ -33,6 +34,7 @@ export function Statements() {
           what="statements"
           caption="Statements"
           columns={columns}
+          icon={ReceiptText}
           empty="No statements yet"
           hint="You get the first statement after your first month."
         />

@@ -1,5 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { getRouteApi } from '@tanstack/react-router';
+import { Server } from 'lucide-react';
 import { Badge, StateBadge } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
@@ -120,6 +121,7 @@ function MachineList() {
           what="machines"
           caption="My machines"
           columns={columns}
+          icon={Server}
           empty="No machines yet"
           action={
             <LinkButton to="/supplier/machines" search={{ tab: 'join' }} kind="primary">

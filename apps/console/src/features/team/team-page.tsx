@@ -1,5 +1,6 @@
 import { roleNames, type Role } from '@millrace/contract/scopes';
 import type { Item } from '@millrace/sdk';
+import { MailPlus, Users } from 'lucide-react';
 import { useState } from 'react';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
@@ -68,6 +69,7 @@ function Members() {
         pages={pages}
         what="members"
         caption="Members"
+        icon={Users}
         empty="No members"
         columns={[
           {
@@ -146,7 +148,9 @@ function Invitations({ onInvite }: Readonly<{ onInvite: () => void }>) {
         pages={pages}
         what="invitations"
         caption="Invitations"
+        icon={MailPlus}
         empty="No open invitations"
+        hint="Invite people by email. Their role decides which pages and actions they have."
         action={
           <Button off={off} onClick={onInvite}>
             Invite member

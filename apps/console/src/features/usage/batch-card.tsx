@@ -1,4 +1,5 @@
 import type { Item } from '@millrace/sdk';
+import { ChartColumn } from 'lucide-react';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
@@ -38,6 +39,7 @@ export function BatchCard({ batchId }: Readonly<{ batchId: string }>) {
         what="requests"
         caption="Requests of the ledger entry, oldest first"
         columns={columns}
+        icon={ChartColumn}
         empty="No requests"
       />
       <CommandHint command={`millrace usage batch ${batchId}`} />

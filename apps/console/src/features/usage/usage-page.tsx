@@ -1,6 +1,6 @@
 import { usdNumberText } from '@millrace/sdk/text';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { Download } from 'lucide-react';
+import { ChartColumn, Download } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { nowMs } from '../../api/clock.ts';
 import { download } from '../../api/download.ts';
@@ -205,6 +205,7 @@ function NothingUsed() {
     <Card>
       {session.place.mode === 'test' ? (
         <EmptyState
+          icon={ChartColumn}
           title="Test mode is free"
           action={
             <Button kind="primary" onClick={() => session.go({ mode: 'live' })}>
@@ -216,6 +217,7 @@ function NothingUsed() {
         </EmptyState>
       ) : (
         <EmptyState
+          icon={ChartColumn}
           title="No usage in this period"
           action={
             <LinkButton to="/playground" kind="primary">

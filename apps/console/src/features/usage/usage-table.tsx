@@ -1,4 +1,5 @@
 import { exactDuration, scaleTo } from '@millrace/sdk/text';
+import { ChartColumn } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
@@ -71,7 +72,7 @@ function Lines({ by, lines, whole }: LinesProps) {
   const total = sumLines(lines).amount;
   if (lines.length === 0) {
     return (
-      <EmptyState title={`No usage by ${columnHeaders[by].toLowerCase()} in this period`}>
+      <EmptyState icon={ChartColumn} title={`No usage by ${columnHeaders[by].toLowerCase()} in this period`}>
         Your spending of <Money nano={whole} /> {remainderLabels[by]}.
       </EmptyState>
     );

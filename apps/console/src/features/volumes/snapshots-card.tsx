@@ -1,3 +1,4 @@
+import { Camera } from 'lucide-react';
 import { useState } from 'react';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
@@ -37,6 +38,7 @@ export function SnapshotsCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
         pages={pages}
         what="snapshots"
         caption="Snapshots of this volume, newest first"
+        icon={Camera}
         empty="No snapshots yet"
         hint="Take one before large changes, or to keep a state."
         columns={[

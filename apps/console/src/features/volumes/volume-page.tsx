@@ -1,4 +1,5 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
+import { HardDrive } from 'lucide-react';
 import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
@@ -37,6 +38,7 @@ export function VolumePage() {
     <>
       <PageHeader title="Volume not found" back={back} />
       <EmptyState
+        icon={HardDrive}
         title="The address is not valid: volume IDs are numbers."
         action={
           <LinkButton to="/volumes" kind="primary">

@@ -1,3 +1,4 @@
+import { HardDrive } from 'lucide-react';
 import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { RequireScope } from '../../app/require-scope.tsx';
@@ -69,6 +70,7 @@ function Volumes() {
           pages={pages}
           what="volumes"
           caption="Volumes"
+          icon={HardDrive}
           empty="No volumes yet"
           action={create}
           hint="Create one for data that must outlive a machine."

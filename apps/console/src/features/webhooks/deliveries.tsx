@@ -1,4 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Send } from 'lucide-react';
 import { useState } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
@@ -104,6 +105,7 @@ export function Deliveries({ webhook }: Readonly<{ webhook: Webhook }>) {
         what="deliveries"
         caption="Deliveries, newest first"
         columns={columnsOf(webhook, setShown)}
+        icon={Send}
         empty={status === undefined ? 'No deliveries yet' : 'No deliveries match'}
         hint="Send a test event below to check your endpoint."
       />

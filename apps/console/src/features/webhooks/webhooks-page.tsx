@@ -1,5 +1,5 @@
 import type { Output } from '@millrace/sdk';
-import { Plus } from 'lucide-react';
+import { Plus, Webhook as WebhookIcon } from 'lucide-react';
 import { useState } from 'react';
 import { useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -87,6 +87,7 @@ export function WebhooksPage() {
           what="webhooks"
           caption="Webhooks"
           columns={columns}
+          icon={WebhookIcon}
           empty="No webhooks yet"
           action={create}
           hint={

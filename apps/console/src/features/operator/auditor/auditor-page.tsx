@@ -1,6 +1,7 @@
 import type { Item } from '@millrace/sdk';
 import { elapsedText } from '@millrace/sdk/text';
 import { getRouteApi } from '@tanstack/react-router';
+import { Activity } from 'lucide-react';
 import { Badge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
 import { FilterField } from '../../../ui/field.tsx';
@@ -108,6 +109,7 @@ function Auditor() {
           what="reports"
           caption="Audit reports"
           columns={columns}
+          icon={Activity}
           empty={isAll ? 'No audits yet' : 'No reports match'}
           hint={
             isAll

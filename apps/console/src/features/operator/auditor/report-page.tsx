@@ -1,6 +1,7 @@
 import type { Output } from '@millrace/sdk';
 import { elapsedText } from '@millrace/sdk/text';
 import { getRouteApi } from '@tanstack/react-router';
+import { ShieldCheck } from 'lucide-react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Badge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
@@ -129,7 +130,9 @@ function Detail({ report }: Readonly<{ report: Report }>) {
       />
       <Card title="Findings" about="The first findings of each check; counts include all." flush>
         {report.findings.length === 0 ? (
-          <EmptyState title="No findings">All checks passed.</EmptyState>
+          <EmptyState icon={ShieldCheck} title="No findings">
+            All checks passed.
+          </EmptyState>
         ) : (
           <Table
             caption="Findings"

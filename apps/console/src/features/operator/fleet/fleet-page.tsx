@@ -1,4 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router';
+import { Network, SearchX } from 'lucide-react';
 import { useDeferredValue, useMemo, useState } from 'react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { StateBadge } from '../../../ui/badge.tsx';
@@ -77,6 +78,7 @@ function Loaded(props: Readonly<{ nodes: readonly FleetNode[]; clusters: readonl
     return (
       <Card>
         <EmptyState
+          icon={Network}
           title="No clusters yet"
           action={
             <LinkButton to="/operator/providers" kind="primary">
@@ -168,6 +170,7 @@ function NoNodesMatch() {
   return (
     <Card>
       <EmptyState
+        icon={SearchX}
         title="No nodes match"
         action={
           <LinkButton to="/operator/fleet" search={{}}>

@@ -1,5 +1,6 @@
 import type { Output, Item } from '@millrace/sdk';
 import { getRouteApi } from '@tanstack/react-router';
+import { Cpu, History as HistoryIcon } from 'lucide-react';
 import { useState } from 'react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Badge, StateBadge } from '../../../ui/badge.tsx';
@@ -227,7 +228,7 @@ function Gpus({ node }: Readonly<{ node: Node }>) {
     },
     { head: 'Actions', cell: (gpu) => <MarkGpu node={node} gpu={gpu} /> },
   ];
-  if (node.gpus.length === 0) return <EmptyState title="No GPUs reported yet" />;
+  if (node.gpus.length === 0) return <EmptyState icon={Cpu} title="No GPUs reported yet" />;
   return <Table caption={`GPUs of ${node.name}`} columns={columns} rows={node.gpus} />;
 }
 
@@ -281,7 +282,9 @@ function History({ node }: Readonly<{ node: Node }>) {
         caption={`History of ${node.name}`}
         columns={historyColumns}
         rowKey={({ seq }) => String(seq)}
+        icon={HistoryIcon}
         empty="No changes yet"
+        hint="Each change of the status is listed with its reason."
       />
     </Card>
   );

@@ -1,4 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router';
+import { SearchX } from 'lucide-react';
 import { useState } from 'react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { CommandHint } from '../../../ui/copy.tsx';
@@ -81,7 +82,7 @@ function NodeChoice() {
       <QueryView query={nodes} what="nodes">
         {(all) => {
           const found = filterNodes(all, { find });
-          if (found.length === 0) return <EmptyState title="No nodes match" />;
+          if (found.length === 0) return <EmptyState icon={SearchX} title="No nodes match" />;
           return (
             <>
               <ul className="mt-3 grid gap-2 sm:grid-cols-2 lg:grid-cols-3">

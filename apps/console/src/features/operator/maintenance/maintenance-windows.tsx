@@ -1,4 +1,5 @@
 import type { Input, Item } from '@millrace/sdk';
+import { CalendarClock } from 'lucide-react';
 import { useState } from 'react';
 import { nowMs } from '../../../api/clock.ts';
 import { Badge, type Tone } from '../../../ui/badge.tsx';
@@ -71,6 +72,7 @@ export function WindowTable({
       what="maintenance windows"
       caption="Maintenance windows"
       columns={columns}
+      icon={CalendarClock}
       empty="No maintenance planned"
       hint="Announce maintenance before you work on nodes: tenants are notified, and downtime is not billed."
     />

@@ -1,5 +1,6 @@
 import type { Input, Item } from '@millrace/sdk';
 import { percentOf } from '@millrace/sdk/text';
+import { Rocket } from 'lucide-react';
 import { useState } from 'react';
 import { Badge, type Tone } from '../../../ui/badge.tsx';
 import { Id } from '../../../ui/copy.tsx';
@@ -112,7 +113,9 @@ export function Deployments({
       actions={<AddDeployment key={of ?? ''} models={models} of={of} />}
     >
       {deployments.length === 0 ? (
-        <EmptyState title="No deployments yet">Register an engine that serves a model.</EmptyState>
+        <EmptyState icon={Rocket} title="No deployments yet">
+          Register an engine that serves a model.
+        </EmptyState>
       ) : (
         <Table caption="Deployments" columns={columnsOf(deployments)} rows={deployments} />
       )}

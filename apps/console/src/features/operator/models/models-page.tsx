@@ -1,5 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { getRouteApi } from '@tanstack/react-router';
+import { BrainCircuit } from 'lucide-react';
 import { nowMs } from '../../../api/clock.ts';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Badge } from '../../../ui/badge.tsx';
@@ -84,7 +85,11 @@ function ModelTable({
   prices,
 }: Readonly<{ models: readonly Model[]; deployments: readonly Deployment[]; prices: readonly Price[] }>) {
   if (models.length === 0) {
-    return <EmptyState title="No models yet">Add a model, then a deployment and a price.</EmptyState>;
+    return (
+      <EmptyState icon={BrainCircuit} title="No models yet">
+        Add a model, then a deployment and a price.
+      </EmptyState>
+    );
   }
   const columns: readonly Column<Model>[] = [
     {

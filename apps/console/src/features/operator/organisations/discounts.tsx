@@ -1,4 +1,5 @@
 import type { Output, Item } from '@millrace/sdk';
+import { BadgePercent } from 'lucide-react';
 import { useState } from 'react';
 import { TextField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
@@ -60,6 +61,7 @@ export function Discounts({ organisation }: Readonly<{ organisation: Organisatio
         what="discounts"
         caption={`Discounts of ${name}`}
         columns={columns}
+        icon={BadgePercent}
         empty={`${name} pays list prices`}
         hint="Add a discount with the button above."
       />

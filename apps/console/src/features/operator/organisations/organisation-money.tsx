@@ -1,4 +1,5 @@
 import type { Output, Item } from '@millrace/sdk';
+import { Scale } from 'lucide-react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Badge } from '../../../ui/badge.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
@@ -115,6 +116,7 @@ function Transfers({ organisation, balance }: Readonly<{ organisation: Organisat
         what="entries"
         caption={`Ledger of ${name}`}
         columns={columns}
+        icon={Scale}
         empty="No entries yet"
         hint="Grant credit so that the organisation can start."
       />

@@ -1,5 +1,6 @@
 import type { Output, Item } from '@millrace/sdk';
 import { getRouteApi } from '@tanstack/react-router';
+import { ScrollText, Users } from 'lucide-react';
 import { useState } from 'react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { useSession } from '../../../api/session.tsx';
@@ -204,6 +205,7 @@ function Members({ organisation }: Readonly<{ organisation: Organisation }>) {
         what="members"
         caption={`Members of ${name}`}
         columns={memberColumns}
+        icon={Users}
         empty="No members"
         hint="Add an owner who can manage the organisation."
       />
@@ -237,7 +239,9 @@ function AuditLog({ organisationId }: Readonly<{ organisationId: string }>) {
         what="entries"
         caption="Audit log of the organisation"
         columns={auditColumns}
+        icon={ScrollText}
         empty="No entries yet"
+        hint="Every change by members, keys and operators is an entry."
       />
     </Card>
   );

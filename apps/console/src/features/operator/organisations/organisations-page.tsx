@@ -1,5 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { SearchX } from 'lucide-react';
 import { useState } from 'react';
 import { StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint, Id } from '../../../ui/copy.tsx';
@@ -94,6 +95,7 @@ function Organisations() {
           what="organisations"
           caption="Organisations"
           columns={columns}
+          icon={SearchX}
           empty="No organisations match"
           hint="Try a shorter search, or all statuses."
         />

@@ -1,4 +1,5 @@
 import { percentOf } from '@millrace/sdk/text';
+import { Network } from 'lucide-react';
 import { LinkButton, TextLink } from '../../../ui/link.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { EmptyState } from '../../../ui/states.tsx';
@@ -46,6 +47,7 @@ export function GpuUseCard({ gpus }: Readonly<{ gpus: AdminOverview['gpus'] }>) 
     >
       {gpus.length === 0 ? (
         <EmptyState
+          icon={Network}
           title="No GPUs yet"
           action={<LinkButton to="/operator/providers">Add cluster</LinkButton>}
         >

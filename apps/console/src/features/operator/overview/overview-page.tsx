@@ -1,3 +1,4 @@
+import { Network, Scale, Server } from 'lucide-react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Checklist } from '../../../ui/checklist.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
@@ -133,7 +134,7 @@ function RentalsCard({ rentals }: Readonly<{ rentals: AdminOverview['rentals'] }
   return (
     <Card title="Rentals" actions={<TextLink to="/operator/rentals">All rentals</TextLink>}>
       {rentals.length === 0 ? (
-        <EmptyState title="No active rentals" />
+        <EmptyState icon={Server} title="No active rentals" />
       ) : (
         <DescriptionList items={rentals.map(({ status, count }) => [status, count])} />
       )}
@@ -145,7 +146,7 @@ function NodesCard({ nodes }: Readonly<{ nodes: AdminOverview['nodes'] }>) {
   return (
     <Card title="Nodes" actions={<TextLink to="/operator/fleet">Fleet</TextLink>}>
       {nodes.length === 0 ? (
-        <EmptyState title="No nodes yet" />
+        <EmptyState icon={Network} title="No nodes yet" />
       ) : (
         <DescriptionList
           items={nodes.map(({ status, count }) => [
@@ -162,7 +163,9 @@ function AuditCard({ audit }: Readonly<{ audit: AuditReport | null }>) {
   return (
     <Card title="Ledger audit" actions={<TextLink to="/operator/auditor">All reports</TextLink>}>
       {audit === null ? (
-        <EmptyState title="No audit yet">It runs on its own every hour.</EmptyState>
+        <EmptyState icon={Scale} title="No audit yet">
+          It runs on its own every hour.
+        </EmptyState>
       ) : (
         <DescriptionList
           items={[

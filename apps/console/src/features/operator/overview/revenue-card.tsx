@@ -1,3 +1,4 @@
+import { ChartColumn } from 'lucide-react';
 import { Money } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { EmptyState } from '../../../ui/states.tsx';
@@ -42,7 +43,7 @@ export function RevenueCard({ revenue }: Readonly<{ revenue: Revenue }>) {
       flush
     >
       {revenue.days.length === 0 ? (
-        <EmptyState title="No revenue in the last 31 days">
+        <EmptyState icon={ChartColumn} title="No revenue in the last 31 days">
           It appears here when an organisation pays for a machine or a model.
         </EmptyState>
       ) : (

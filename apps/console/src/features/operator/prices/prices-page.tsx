@@ -1,4 +1,5 @@
 import { getRouteApi, Link } from '@tanstack/react-router';
+import { Tags } from 'lucide-react';
 import { nowMs } from '../../../api/clock.ts';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Badge } from '../../../ui/badge.tsx';
@@ -143,7 +144,11 @@ const columns: readonly Column<Price>[] = [
 
 function PriceTable({ prices, none }: Readonly<{ prices: readonly Price[]; none: string }>) {
   if (prices.length === 0) {
-    return <EmptyState title={none}>Set a price with the button above.</EmptyState>;
+    return (
+      <EmptyState icon={Tags} title={none}>
+        Set a price with the button above.
+      </EmptyState>
+    );
   }
   return <Table caption="Prices" columns={columns} rows={prices} />;
 }
@@ -187,6 +192,7 @@ function AllPrices({ organisation }: Readonly<{ organisation: string | undefined
         what="entries"
         caption="Price history"
         columns={columns}
+        icon={Tags}
         empty="No prices yet"
         hint="Set a price with the button above."
       />

@@ -1,4 +1,5 @@
 import type { Item } from '@millrace/sdk';
+import { CalendarRange } from 'lucide-react';
 import { useState } from 'react';
 import { SelectField, TextField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
@@ -41,6 +42,7 @@ export function ReserveOptions() {
         what="reserved terms"
         caption="Reserved terms"
         columns={columns}
+        icon={CalendarRange}
         empty="No reserved terms yet"
         hint="Add one with the button above."
       />

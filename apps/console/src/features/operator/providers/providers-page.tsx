@@ -1,4 +1,5 @@
 import type { Item } from '@millrace/sdk';
+import { Network, Wrench } from 'lucide-react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Badge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
@@ -34,7 +35,7 @@ function Providers() {
         {(all) =>
           all.length === 0 ? (
             <Card>
-              <EmptyState title="No providers configured">
+              <EmptyState icon={Wrench} title="No providers configured">
                 Define them in the setting <code>MILLRACE_PROVIDERS</code> of api and worker.
               </EmptyState>
             </Card>
@@ -213,6 +214,7 @@ function Clusters({ providers }: Readonly<{ providers: readonly Provider[] }>) {
         what="clusters"
         caption="Clusters"
         columns={columns}
+        icon={Network}
         empty="No clusters yet"
         hint="Register the endpoint of a compute engine. Its nodes appear automatically."
       />

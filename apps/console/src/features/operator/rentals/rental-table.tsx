@@ -1,4 +1,5 @@
 import type { Input, Item } from '@millrace/sdk';
+import { Server, type LucideIcon } from 'lucide-react';
 import { Badge, StateBadge } from '../../../ui/badge.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import type { Column } from '../../../ui/table.tsx';
@@ -124,14 +125,23 @@ const columns: readonly Column<AnyRental>[] = [
   },
 ];
 
-export function RentalTable(props: Readonly<{ filter: Filter; empty: string; hint?: string }>) {
-  const { filter, ...none } = props;
+export function RentalTable(
+  props: Readonly<{ filter: Filter; icon?: LucideIcon; empty: string; hint?: string }>,
+) {
+  const { filter, icon = Server, ...none } = props;
   const pages = usePages(
     ['admin', 'rentals', filter],
     (client, signal) => client.admin.rentals.list({ ...filter, limit: 50 }, { signal }),
     { refetchMs: 5_000 },
   );
   return (
-    <PagedTable pages={pages} what="rentals" caption="Rentals and instances" columns={columns} {...none} />
+    <PagedTable
+      pages={pages}
+      what="rentals"
+      caption="Rentals and instances"
+      columns={columns}
+      icon={icon}
+      {...none}
+    />
   );
 }

@@ -1,5 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { getRouteApi } from '@tanstack/react-router';
+import { CalendarRange, SearchX } from 'lucide-react';
 import { CommandHint } from '../../../ui/copy.tsx';
 import { FilterField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
@@ -75,6 +76,7 @@ function Rentals() {
             ...(organisation === undefined ? {} : { organisationId: organisation }),
             ...(node === undefined ? {} : { nodeId: node }),
           }}
+          icon={SearchX}
           empty="No rentals match"
           hint="Change the filters to see more."
         />
@@ -110,6 +112,7 @@ function Requests() {
           what="requests"
           caption="Reservation requests"
           columns={columns}
+          icon={CalendarRange}
           empty="No reservation requests"
           hint="Requests for more GPUs than the catalog offers appear here."
         />

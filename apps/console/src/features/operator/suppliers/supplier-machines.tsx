@@ -1,4 +1,5 @@
 import type { Item } from '@millrace/sdk';
+import { Server } from 'lucide-react';
 import { StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
 import { FilterField } from '../../../ui/field.tsx';
@@ -144,6 +145,7 @@ export function SupplierMachines({ approval, supplierId, onApproval }: SupplierM
           what="machines"
           caption="Supplier machines"
           columns={columns}
+          icon={Server}
           empty="No machines match"
           hint="Machines appear here after they join and pass their self-test."
         />

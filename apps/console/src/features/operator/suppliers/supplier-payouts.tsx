@@ -1,5 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
+import { SearchX } from 'lucide-react';
 import { useState } from 'react';
 import { StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
@@ -123,6 +124,7 @@ export function SupplierPayouts({
           what="payouts"
           caption="Supplier payouts"
           columns={columns}
+          icon={SearchX}
           empty="No payouts match"
           hint="Suppliers request payouts under “Earnings”."
         />

@@ -1,5 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { getRouteApi } from '@tanstack/react-router';
+import { ClipboardList } from 'lucide-react';
 import { useState } from 'react';
 import { StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
@@ -191,6 +192,7 @@ function SupplierList() {
           what="suppliers"
           caption="Suppliers"
           columns={columns}
+          icon={ClipboardList}
           empty="No suppliers yet"
           hint="Organisation owners apply under “Supplier” in their console."
         />

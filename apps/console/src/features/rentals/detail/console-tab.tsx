@@ -1,3 +1,4 @@
+import { SquareTerminal } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { CopyButton } from '../../../ui/copy.tsx';
@@ -26,7 +27,7 @@ export function ConsoleTab({ rental }: Readonly<{ rental: Rental }>) {
       <QueryView query={query} what="console log">
         {({ output, truncated, readAt }) =>
           output === '' ? (
-            <EmptyState title="No output yet">
+            <EmptyState icon={SquareTerminal} title="No output yet">
               {hasEnded(rental)
                 ? 'The machine wrote no output.'
                 : 'Machines usually write output while they boot.'}

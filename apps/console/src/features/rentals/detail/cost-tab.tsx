@@ -1,3 +1,4 @@
+import { ReceiptText } from 'lucide-react';
 import { Money } from '../../../ui/money.tsx';
 import { Card, KeyFigures } from '../../../ui/page.tsx';
 import { EmptyState, QueryView } from '../../../ui/states.tsx';
@@ -29,7 +30,9 @@ export function CostTab({ rental }: Readonly<{ rental: Rental }>) {
           />
           <Card title="Breakdown">
             {cost.lines.length === 0 ? (
-              <EmptyState title="No charges yet">{billing.words}</EmptyState>
+              <EmptyState icon={ReceiptText} title="No charges yet">
+                {billing.words}
+              </EmptyState>
             ) : (
               <CostLines cost={cost} rentalId={rental.id} />
             )}

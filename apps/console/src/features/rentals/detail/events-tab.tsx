@@ -1,4 +1,5 @@
 import { eventDescriptions, isEventType } from '@millrace/contract/event-types';
+import { History } from 'lucide-react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Card } from '../../../ui/page.tsx';
 import { EmptyState, QueryView } from '../../../ui/states.tsx';
@@ -21,7 +22,9 @@ export function EventsTab({ rental }: Readonly<{ rental: Rental }>) {
       <QueryView query={query} what="events">
         {(events) =>
           events.length === 0 ? (
-            <EmptyState title="No events yet">Events appear here as they happen.</EmptyState>
+            <EmptyState icon={History} title="No events yet">
+              Events appear here as they happen.
+            </EmptyState>
           ) : (
             <Table
               caption="Events of this rental, newest first"

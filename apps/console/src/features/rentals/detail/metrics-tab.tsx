@@ -1,3 +1,4 @@
+import { ChartLine } from 'lucide-react';
 import { useMemo } from 'react';
 import { nowMs } from '../../../api/clock.ts';
 import { useApiQuery } from '../../../api/queries.ts';
@@ -57,7 +58,9 @@ function Charts({ metrics, rental }: Readonly<{ metrics: Metrics; rental: Rental
     const { title, text } = noMetricsReason({ isMonitored, isOver: hasEnded(rental) });
     return (
       <Card>
-        <EmptyState title={title}>{text}</EmptyState>
+        <EmptyState icon={ChartLine} title={title}>
+          {text}
+        </EmptyState>
       </Card>
     );
   }

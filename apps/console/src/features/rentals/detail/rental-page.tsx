@@ -1,4 +1,5 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Server } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { rentalHandle } from '@millrace/sdk/text';
 import { CommandHint, Id } from '../../../ui/copy.tsx';
@@ -34,6 +35,7 @@ export function RentalPage() {
     <>
       <PageHeader title="Rental not found" back={back} />
       <EmptyState
+        icon={Server}
         title="The address is not valid: rental IDs are numbers."
         action={
           <LinkButton to="/rentals" kind="primary">

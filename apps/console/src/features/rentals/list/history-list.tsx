@@ -1,4 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
+import { History } from 'lucide-react';
 import { Button } from '../../../ui/button.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Money } from '../../../ui/money.tsx';
@@ -28,6 +29,7 @@ export function HistoryList({ search }: Readonly<{ search: RentalsSearch }>) {
           what="rentals"
           caption="Ended rentals"
           rowKey={({ rentalId }) => String(rentalId)}
+          icon={History}
           empty={isFiltered ? 'No rentals ended in this period' : 'No ended rentals'}
           action={
             isFiltered && (

@@ -1,4 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
+import { SearchX, Server } from 'lucide-react';
 import { Button } from '../../../ui/button.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Money, PerHour } from '../../../ui/money.tsx';
@@ -15,6 +16,7 @@ const CHANGING_REFETCH_MS = 2_000;
 const IDLE_REFETCH_MS = 15_000;
 
 const noneYet = {
+  icon: Server,
   empty: 'No rentals yet',
   hint: 'A machine is ready in about a minute and is billed by the second.',
   action: (
@@ -41,6 +43,7 @@ export function LiveList({ search }: Readonly<{ search: RentalsSearch }>) {
     { refetchMs: (rentals) => (rentals.some(isChanging) ? CHANGING_REFETCH_MS : IDLE_REFETCH_MS) },
   );
   const noneFits = {
+    icon: SearchX,
     empty: 'No rentals match',
     action: <Button onClick={() => void navigate({ to: '/rentals' })}>Clear filters</Button>,
   };
