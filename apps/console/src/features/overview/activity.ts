@@ -11,7 +11,7 @@ const EVENTS_READ = 200;
 
 /** Newest first. The feed is read forwards, so the position of the newest event comes first. */
 export async function readRecentEvents(client: Millrace, signal: AbortSignal): Promise<readonly Event[]> {
-  const { lastSeq } = await client.events.list({ after: 'latest' }, { signal });
+  const { lastSeq } = (await client.events.list({ after: 'latest' }, { signal })).response;
   if (lastSeq === 0) return [];
   const after = Math.max(0, lastSeq - EVENTS_READ);
   const { items } = await client.events.list({ after, limit: EVENTS_READ }, { signal });
