@@ -36,7 +36,7 @@ describe('readRecentEvents', () => {
       calls.push(query);
       const first = query.after === 'latest' ? lastSeq : query.after;
       return {
-        lastSeq,
+        response: { lastSeq },
         items: Array.from({ length: lastSeq - first }, (_, index) => ({ seq: first + index + 1 })),
       };
     };
