@@ -23,6 +23,21 @@ const pressButton =
     await page.getByRole('dialog').waitFor();
   };
 
+const pressKey =
+  (key: string) =>
+  async (page: Page): Promise<void> => {
+    await page.keyboard.press(key);
+    await page.getByRole('dialog').waitFor();
+  };
+
+const openPalette =
+  (text: string) =>
+  async (page: Page): Promise<void> => {
+    await pressKey('Control+k')(page);
+    await page.getByRole('combobox', { name: 'Search pages, actions and resources' }).fill(text);
+    await page.getByText('Searching…').waitFor({ state: 'detached' });
+  };
+
 const rental =
   (name: keyof Seeded['rentals']) =>
   ({ rentals }: Seeded): string =>
@@ -45,6 +60,8 @@ export const pages: readonly ConsolePage[] = [
   { route: '/', who: 'anyone', as: 'catalog-signed-out' },
   { route: '/overview', mode: 'test' },
   { route: '/overview', as: 'overview-live' },
+  { route: '/overview', prepare: openPalette('de'), as: 'palette' },
+  { route: '/overview', prepare: pressKey('?'), as: 'shortcuts' },
   { route: '/catalog', mode: 'test' },
   { route: '/rent', mode: 'test' },
   { route: '/models', who: 'anyone', as: 'models-signed-out' },

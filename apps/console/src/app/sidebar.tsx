@@ -83,20 +83,20 @@ interface AreaSwitcherProps {
 function AreaSwitcher({ areas, active, onGo }: AreaSwitcherProps) {
   return (
     <nav aria-label="Areas" className="mx-2 mt-2">
-      <ul className="border-line bg-raised flex gap-0.5 rounded-md border p-0.5">
+      <ul className="border-line bg-raised grid grid-cols-2 gap-0.5 rounded-md border p-0.5">
         {areas.map((area) => {
           const { id, label, icon: Icon } = area;
           return (
-            <li key={id} className="min-w-0 flex-1">
+            <li key={id} className="min-w-0">
               <Link
                 to={entriesOf(area)[0]?.to ?? '/'}
                 onClick={onGo}
                 activeOptions={{ exact: true, includeSearch: false }}
                 aria-current={id === active ? 'true' : undefined}
                 data-active={id === active ? '' : undefined}
-                className="text-soft hover:text-ink data-[active]:bg-surface data-[active]:text-ink flex flex-col items-center gap-0.5 rounded px-0.5 py-1 text-[0.6875rem] font-medium data-[active]:shadow-sm"
+                className="text-soft hover:text-ink data-[active]:bg-surface data-[active]:text-ink flex items-center gap-1.5 rounded px-2 py-1 text-xs font-medium data-[active]:shadow-sm"
               >
-                <Icon aria-hidden className="size-4" />
+                <Icon aria-hidden className="size-3.5" />
                 {label}
               </Link>
             </li>
