@@ -20,6 +20,7 @@ export type ResourceName =
   | 'webhooks'
   | 'team'
   | 'audit'
+  | 'overview'
   | 'admin'
   | 'supplier';
 

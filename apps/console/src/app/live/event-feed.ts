@@ -14,10 +14,9 @@ const resourcesByEventPrefix: Readonly<Record<string, readonly ResourceName[]>> 
   key: ['keys'],
 };
 
-const none: readonly ResourceName[] = [];
-
+/** The overview lists events of all types, also of later versions. */
 export function changedResources(eventType: string): readonly ResourceName[] {
-  return resourcesByEventPrefix[eventType.split('.', 1)[0] ?? ''] ?? none;
+  return [...(resourcesByEventPrefix[eventType.split('.', 1)[0] ?? ''] ?? []), 'overview'];
 }
 
 export interface FollowOptions<Event extends { readonly type: string }> {
@@ -52,8 +51,7 @@ export async function followFeed<Event extends { readonly type: string }>(
       if (isLate) following.onGap();
       for await (const event of events) {
         waitMs = INITIAL_RECONNECT_MS;
-        const nouns = changedResources(event.type);
-        if (nouns.length > 0) following.onNouns(nouns);
+        following.onNouns(changedResources(event.type));
         following.onEvent(event);
       }
     } catch (error) {

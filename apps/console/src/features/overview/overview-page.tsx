@@ -72,7 +72,7 @@ function bothLoaded(
 
 function useRecentEvents() {
   const { may } = useSession();
-  return useApiQuery(['rentals', 'activity'], readRecentEvents, {
+  return useApiQuery(['overview', 'activity'], readRecentEvents, {
     refetchMs: 15_000,
     enabled: may('events:read'),
   });

@@ -40,7 +40,7 @@ export function useResources() {
   const { may } = useSession();
   const [rentals, volumes, instances] = [may('rentals:read'), may('volumes:read'), may('marketplace:read')];
   return useApiQuery(
-    ['rentals', 'resources', rentals, volumes, instances],
+    ['overview', 'resources', rentals, volumes, instances],
     async (client, signal): Promise<Resources> => {
       const [ofRentals, ofVolumes, ofInstances] = await Promise.all([
         rentals ? readRentals(client, signal) : none,
