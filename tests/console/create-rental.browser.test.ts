@@ -46,6 +46,9 @@ const tab = (mode: 'live' | 'test'): StorageState => withMode(owner.session, sta
 const nanoIn = (place: Locator): Promise<string | null> =>
   place.locator('data').first().getAttribute('value');
 
+const amountsIn = (place: Locator): Promise<(string | null)[]> =>
+  place.locator('data').evaluateAll((all) => all.map((each) => each.getAttribute('value')));
+
 const tileOf = (page: Page, count: number): Locator =>
   page.getByRole('link', { name: `Rent ${String(count)} × H100 in us-central-1` }).first();
 
@@ -108,9 +111,13 @@ test('an SSH key is added in the rent form, a double click creates one rental, a
       const summary = page.getByRole('complementary', { name: 'Summary' });
       const create = summary.getByRole('button', { name: 'Create machine', disabled: false });
       await create.waitFor();
+      const price = summary.getByRole('paragraph').first();
+      expect(await amountsIn(price), 'free, and the live price').toEqual(['0', GPU_HOUR]);
       await create.dblclick();
       await page.waitForURL(/\/rentals\/\d+/);
       await page.getByRole('heading', { level: 1, name }).waitFor();
+      const figure = page.getByRole('term').filter({ hasText: 'Price' }).locator('..');
+      expect(await amountsIn(figure), 'free, and the live price').toEqual(['0', GPU_HOUR]);
       const response = await call('test', 'GET', rentals);
       const { items } = (await response.json()) as { readonly items: readonly { readonly name: string }[] };
       expect(items.map((rental) => rental.name)).toEqual([name]);

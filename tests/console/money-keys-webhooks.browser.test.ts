@@ -55,13 +55,36 @@ async function closeSecret(page: Page): Promise<void> {
 test('the balance page shows the exact balance, and spending by day and product', async () => {
   await inside('/money', async ({ page }) => {
     const main = page.getByRole('main');
-    await expect.poll(() => main.innerText()).toContain('$97.259999999');
+    await expect.poll(() => main.innerText()).toContain('$97.26');
+    await main.locator('data[value="97259999999"]').first().waitFor();
     await page.getByText('Daily spending as table').click();
     const table = page.getByRole('table', { name: 'Daily spending by product' });
     const today = table.getByRole('row').nth(1);
     const cells = await today.getByRole('cell').allInnerTexts();
     expect(cells).toEqual(['$2.490000001', '$0.25', '$2.740000001']);
     await expect.poll(() => main.innerText()).toContain('does not accept cards');
+  });
+}, 60_000);
+
+test('the usage page shows charges by day, product and resource, exact in the table', async () => {
+  await inside('/usage', async ({ page }) => {
+    const main = page.getByRole('main');
+    await expect.poll(() => main.innerText()).toContain('$2.74');
+    await page.getByText('Daily spending', { exact: true }).first().waitFor();
+    const table = (by: string) => page.getByRole('table', { name: `Usage by ${by}` });
+    await table('day').locator('data[value="2740000001"]').waitFor();
+    await page.getByLabel('Group by').selectOption('product');
+    await table('product')
+      .getByRole('row', { name: /^Rentals/ })
+      .locator('data[value="2490000001"]')
+      .waitFor();
+    await page.getByLabel('Group by').selectOption('volume');
+    const volume = table('volume').getByRole('link', { name: 'Volume 7' });
+    expect(await volume.getAttribute('href')).toBe('/console/volumes/7');
+    await expect.poll(() => main.innerText()).toContain('is not for volumes');
+    await page.getByRole('tab', { name: 'Requests' }).click();
+    await page.waitForURL(/view=requests/);
+    await page.getByRole('textbox', { name: 'Request ID' }).waitFor();
   });
 }, 60_000);
 

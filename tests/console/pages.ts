@@ -109,6 +109,13 @@ export const pages: readonly ConsolePage[] = [
     as: 'instance',
   },
   { route: '/usage', mode: 'test' },
+  { route: '/usage', at: () => '/usage', as: 'usage-live' },
+  {
+    route: '/usage',
+    mode: 'test',
+    at: ({ requestId }) => `/usage?request=${requestId}`,
+    as: 'usage-request',
+  },
   { route: '/money' },
   { route: '/ledger' },
   { route: '/budgets' },

@@ -218,5 +218,5 @@ async function callModel({ gatewayUrl }: ConsoleStack, call: Call): Promise<stri
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`The model call failed: ${text}`);
-  return response.headers.get('x-request-id') ?? '';
+  return response.headers.get('x-inference-request-id') ?? '';
 }

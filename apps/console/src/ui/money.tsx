@@ -47,3 +47,16 @@ export function PerHour(price: { readonly usd: number } | { readonly nano: strin
     </span>
   );
 }
+
+/** In test mode, the cost of the same in live mode; nothing if the API sends none. */
+export function LiveCost({ nano, perHour }: Readonly<{ nano: string | bigint | undefined; perHour?: true }>) {
+  if (nano === undefined) return null;
+  return (
+    <span className="text-soft block text-xs font-normal whitespace-nowrap">
+      <data value={BigInt(nano).toString()} className="tabular-nums">
+        {usdText(nano)}
+      </data>
+      {perHour === true && '/h'} live
+    </span>
+  );
+}

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { Badge } from '../../ui/badge.tsx';
-import { Money, PerHour } from '../../ui/money.tsx';
+import { LiveCost, Money, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { selectionForOffer } from './selection.ts';
 import {
@@ -25,7 +25,16 @@ export function OfferGroupCard({
   family: OfferGroup;
   onSoldOut: (offer: Offer) => void;
 }>) {
-  const { gpuType, machineType, formFactors, lowestPerGpuNano, gpusFree, regionCount, spots } = family;
+  const {
+    gpuType,
+    machineType,
+    formFactors,
+    lowestPerGpuNano,
+    lowestLivePerGpuNano,
+    gpusFree,
+    regionCount,
+    spots,
+  } = family;
   const form = formFactors.map((each) => each.toUpperCase()).join(', ');
   return (
     <Card
@@ -38,6 +47,7 @@ export function OfferGroupCard({
             <span className="text-soft">from </span>
             <Money nano={lowestPerGpuNano} />
             <span className="text-soft"> per GPU-hour</span>
+            <LiveCost nano={lowestLivePerGpuNano ?? undefined} />
           </span>
           <Badge tone={gpusFree > 0 ? 'good' : 'warn'}>
             {gpusFree > 0 ? freeText(gpusFree) : 'sold out'}
@@ -71,13 +81,14 @@ export function OfferGroupCard({
 }
 
 function LocationHead({ spot }: Readonly<{ spot: OfferLocation }>) {
-  const { region, network, perGpuNano, gpusFree, isOpen } = spot;
+  const { region, network, perGpuNano, livePerGpuNano, gpusFree, isOpen } = spot;
   return (
     <div className="min-w-0">
       <h3 className="break-words">{region}</h3>
       <p className="text-soft text-xs">{networkText(network)}</p>
       <p className="mt-1">
         <Money nano={perGpuNano} /> <span className="text-soft text-xs">per GPU-hour</span>
+        <LiveCost nano={livePerGpuNano ?? undefined} />
       </p>
       <p className="mt-1">
         {gpusFree > 0 ? (
@@ -98,6 +109,7 @@ function TileFacts({ offer }: Readonly<{ offer: Offer }>) {
       <span className="font-medium">{offer.gpuCount === 1 ? '1 GPU' : `${String(offer.gpuCount)} GPUs`}</span>
       <span className="text-base font-semibold">
         <PerHour nano={offer.pricePerHourNanoUsd} />
+        <LiveCost nano={offer.livePricePerHourNanoUsd} perHour />
       </span>
       <span className="text-soft text-xs">{hardwareText(offer)}</span>
     </>

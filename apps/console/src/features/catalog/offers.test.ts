@@ -31,6 +31,21 @@ describe('offers', () => {
     expect(perGpuNano(makeOffer({ gpuCount: 8, pricePerHourNanoUsd: '0' }))).toBe(0n);
   });
 
+  it('of test mode have the lowest price of live mode, or none', () => {
+    const free = { pricePerHourNanoUsd: '0' };
+    const offers = [
+      makeOffer({ ...free, livePricePerHourNanoUsd: '3000000000' }),
+      makeOffer({ ...free, region: 'eu-west-1', gpuCount: 2, livePricePerHourNanoUsd: '4000000000' }),
+    ];
+    const [family] = groupOffers(offers, 'region');
+    expect(family?.lowestLivePerGpuNano).toBe(2_000_000_000n);
+    expect(family?.spots.map(({ livePerGpuNano }) => livePerGpuNano)).toEqual([
+      2_000_000_000n,
+      3_000_000_000n,
+    ]);
+    expect(groupOffers([one], 'price')[0]?.lowestLivePerGpuNano).toBeNull();
+  });
+
   it('are grouped by GPU and machine type, then by location, smallest size first', () => {
     const families = groupOffers(all, 'price');
     expect(families.map(({ id, gpusFree, regionCount }) => ({ id, gpusFree, regionCount }))).toEqual([

@@ -22,11 +22,20 @@ export function perGpuNano({
   return BigInt(splitBy(Number(pricePerHourNanoUsd), gpuCount)[0]);
 }
 
+/** As `perGpuNano`, of the price in live mode; null if the offer has none, as in live mode itself. */
+export function livePerGpuNano({
+  livePricePerHourNanoUsd: live,
+  gpuCount,
+}: Pick<Offer, 'livePricePerHourNanoUsd' | 'gpuCount'>): bigint | null {
+  return live === undefined ? null : perGpuNano({ pricePerHourNanoUsd: live, gpuCount });
+}
+
 /** One region and network that sells a machine type, with the sizes listed there. */
 export interface OfferLocation {
   readonly region: Offer['region'];
   readonly network: Offer['connectionType'];
   readonly perGpuNano: bigint;
+  readonly livePerGpuNano: bigint | null;
   /** GPUs available in machines of one of the sizes. */
   readonly gpusFree: number;
   /** False: not accepting new rentals. */
@@ -42,6 +51,7 @@ export interface OfferGroup {
   readonly machineType: Offer['machineType'];
   readonly formFactors: readonly Offer['gpuFormFactor'][];
   readonly lowestPerGpuNano: bigint;
+  readonly lowestLivePerGpuNano: bigint | null;
   readonly gpusFree: number;
   readonly regionCount: number;
   readonly spots: readonly OfferLocation[];
@@ -88,6 +98,7 @@ function toOfferLocation(sizes: readonly Offer[]): OfferLocation | null {
     region: first.region,
     network: first.connectionType,
     perGpuNano: perGpuNano(first),
+    livePerGpuNano: livePerGpuNano(first),
     gpusFree: gpusFreeIn(sorted),
     isOpen: sorted.some(({ enabled }) => enabled),
     sizes: sorted,
@@ -117,10 +128,16 @@ function toOfferGroup(id: string, offers: readonly Offer[], sort: Sort): OfferGr
     machineType: first.machineType,
     formFactors: [...new Set(offers.map(({ gpuFormFactor }) => gpuFormFactor))],
     lowestPerGpuNano: cheapest.perGpuNano,
+    lowestLivePerGpuNano: lowestLive(spots),
     gpusFree: spots.reduce((sum, { gpusFree }) => sum + gpusFree, 0),
     regionCount: new Set(spots.map(({ region }) => region)).size,
     spots,
   };
+}
+
+function lowestLive(spots: readonly OfferLocation[]): bigint | null {
+  const prices = spots.map(({ livePerGpuNano: live }) => live).filter((live) => live !== null);
+  return prices.toSorted(compareNano)[0] ?? null;
 }
 
 function compareOfferGroups(sort: Sort): (one: OfferGroup, other: OfferGroup) => number {

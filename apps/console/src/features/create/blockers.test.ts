@@ -216,6 +216,30 @@ describe('rental summary', () => {
     expect(sum).toBe(2_241_000_010n);
   });
 
+  it('shows the amounts of live mode beside those of test mode, but not for the own limit', () => {
+    const { lines, released, totalNanoUsd, minimumBalanceNanoUsd, term } = quote;
+    const live = {
+      ...{ costPerHourNanoUsd: '2490000000', lines, released, totalNanoUsd, minimumBalanceNanoUsd, term },
+    };
+    const free = {
+      live,
+      costPerHourNanoUsd: '0',
+      minimumBalanceNanoUsd: '0',
+      lines: lines.map((line) => ({ ...line, costPerHourNanoUsd: '0' })),
+      released: { diskGb: 500, costPerHourNanoUsd: '0' },
+    };
+    expect(hourlyPriceLines({ ...quote, ...free })).toMatchObject([
+      { value: { nano: 0n }, live: { nano: 2_490_000_000n, unit: '/h' } },
+    ]);
+    expect(lineOf('Required balance', free)).toMatchObject({
+      value: { nano: 0n },
+      live: { nano: 200_000_000n, unit: '' },
+    });
+    expect(lineOf('Stopped, GPUs released', free)?.live).toEqual({ nano: 68_500_000n, unit: '/h' });
+    expect(lineOf('Spending limit', free, { maxNanoUsd: 5n })).not.toHaveProperty('live');
+    expect(lineOf('Required balance')).not.toHaveProperty('live');
+  });
+
   it('shows the cost while stopped, with GPUs kept and released', () => {
     expect(lineOf('Stopped, GPUs kept')?.value).toEqual({ nano: 2_490_000_000n, unit: '/h' });
     expect(lineOf('Stopped, GPUs released')?.value).toEqual({ nano: 68_500_000n, unit: '/h' });

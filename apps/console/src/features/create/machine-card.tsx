@@ -1,6 +1,6 @@
 import { usdText } from '@millrace/sdk/text';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { PerHour } from '../../ui/money.tsx';
+import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { filterChoices, hardwareText, isFree, networkText, type Offer } from '../catalog/offers.ts';
 import { ChoiceGroup, ChoiceTile } from './choice.tsx';
@@ -113,7 +113,10 @@ function Sizes({
             >
               <span className="flex flex-wrap justify-between gap-x-3 font-medium">
                 {sizeText(offer)}
-                <PerHour nano={offer.pricePerHourNanoUsd} />
+                <span>
+                  <PerHour nano={offer.pricePerHourNanoUsd} />
+                  <LiveCost nano={offer.livePricePerHourNanoUsd} perHour />
+                </span>
               </span>
               <span className="text-soft text-xs">{hardwareText(offer)}</span>
               <span className={`text-xs ${isFree(offer) ? 'text-good' : 'text-warn'}`}>

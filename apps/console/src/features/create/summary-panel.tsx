@@ -1,8 +1,9 @@
 import type { Output } from '@millrace/sdk';
 import { ChevronDown, ChevronUp } from 'lucide-react';
 import { useState } from 'react';
+import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Money, PerHour } from '../../ui/money.tsx';
+import { LiveCost, Money, PerHour } from '../../ui/money.tsx';
 import { Loading, Note, Problem } from '../../ui/states.tsx';
 import { isRejection, fixForReason, type Blocker, type Quote, type BlockerFix } from './blockers.ts';
 import { ReservationForm } from '../catalog/reservation-form.tsx';
@@ -76,6 +77,7 @@ function BottomBar(summary: SummaryProps) {
           <span className="flex flex-col">
             <span className="text-base font-semibold">
               {summary.quote === undefined ? '…' : <PerHour nano={summary.quote.costPerHourNanoUsd} />}
+              <LiveCost nano={summary.quote?.live?.costPerHourNanoUsd} perHour />
             </span>
             <span className="text-soft text-xs">{isOpen ? 'Hide details' : 'Show details'}</span>
           </span>
@@ -108,16 +110,16 @@ function CreateButton({ blockers, isCreating, spec }: SummaryProps) {
 }
 
 function CostFigures({ quote, isCurrent, quoteError, onRetry, funds }: SummaryProps) {
+  const { mode } = useSession().place;
   if (quoteError !== null) return <Problem error={quoteError} doing="get the price" retry={onRetry} />;
   if (quote === undefined) return <Loading what="the price" />;
   return (
     <div aria-busy={!isCurrent} className={isCurrent ? '' : 'opacity-60'}>
       <p className="text-2xl font-semibold">
         <PerHour nano={quote.costPerHourNanoUsd} />
+        <LiveCost nano={quote.live?.costPerHourNanoUsd} perHour />
       </p>
-      <p className="text-soft text-xs">
-        {isCurrent ? 'Billed by the millisecond once the machine is ready.' : 'Updating the price…'}
-      </p>
+      <p className="text-soft text-xs">{isCurrent ? billingText(mode) : 'Updating the price…'}</p>
       <Lines lines={hourlyPriceLines(quote)} />
       <hr className="border-line my-2" />
       <Lines lines={summaryLines(quote, funds)} />
@@ -125,14 +127,22 @@ function CostFigures({ quote, isCurrent, quoteError, onRetry, funds }: SummaryPr
   );
 }
 
+const billingText = (mode: 'live' | 'test'): string =>
+  mode === 'test'
+    ? 'Test mode is free. Live mode bills by the millisecond once the machine is ready.'
+    : 'Billed by the millisecond once the machine is ready.';
+
 function Lines({ lines }: Readonly<{ lines: readonly Line[] }>) {
   return (
     <dl className="mt-2 flex flex-col gap-1.5">
-      {lines.map(({ label, value, note }) => (
+      {lines.map(({ label, value, live, note }) => (
         <div key={label} className="flex flex-wrap items-baseline justify-between gap-x-3">
           <dt className="text-soft min-w-0 break-words">{label}</dt>
           <dd className="ml-auto text-right font-medium">
             <Value value={value} />
+            {live !== undefined && (
+              <LiveCost nano={live.nano} {...(live.unit === '/h' && { perHour: true })} />
+            )}
           </dd>
           {note !== undefined && <dd className="text-soft basis-full text-xs">{note}</dd>}
         </div>

@@ -3,23 +3,50 @@ import type { Quote } from './blockers.ts';
 
 /** Lines of the price summary. Every amount comes from the service. */
 
+export interface Amount {
+  readonly nano: bigint;
+  readonly unit: '' | '/h';
+}
+
 export interface Line {
   readonly label: string;
-  readonly value: { readonly nano: bigint; readonly unit: '' | '/h' } | string;
+  readonly value: Amount | string;
+  /** Test mode: the amount in live mode. */
+  readonly live?: Amount;
   readonly note?: string;
 }
 
-const amount = (nano: string | bigint): Line['value'] => ({ nano: BigInt(nano), unit: '' });
-const perHour = (nano: string | bigint): Line['value'] => ({ nano: BigInt(nano), unit: '/h' });
+type LiveQuote = NonNullable<Quote['live']>;
+/** The amounts that depend on prices, in this mode or in live mode. */
+type Quoted = Pick<Quote, keyof LiveQuote>;
+
+const amount = (nano: string | bigint): Amount => ({ nano: BigInt(nano), unit: '' });
+const perHour = (nano: string | bigint): Amount => ({ nano: BigInt(nano), unit: '/h' });
+
+/** Adds the live amounts to lines with the same label. */
+function withLive(lines: readonly Line[], live: readonly Line[]): readonly Line[] {
+  const amounts = new Map(live.map(({ label, value }) => [label, value]));
+  return lines.map((line) => {
+    const found = amounts.get(line.label);
+    if (found === undefined || typeof found === 'string' || typeof line.value === 'string') return line;
+    // The user's own limit is the same in both modes.
+    return found.nano === line.value.nano ? line : { ...line, live: found };
+  });
+}
 
 export function hourlyPriceLines(quote: Quote): readonly Line[] {
-  return quote.lines.map(({ description, costPerHourNanoUsd }) => ({
+  const { live } = quote;
+  return withLive(priceLines(quote), live === undefined ? [] : priceLines(live));
+}
+
+function priceLines({ lines }: Quoted): readonly Line[] {
+  return lines.map(({ description, costPerHourNanoUsd }) => ({
     label: description,
     value: perHour(costPerHourNanoUsd),
   }));
 }
 
-function termLines({ term }: Quote, convert: boolean): readonly Line[] {
+function termLines({ term }: Quoted, convert: boolean): readonly Line[] {
   if (term === null) {
     return [{ label: 'Commitment', value: 'none', note: 'Terminate at any time; billing stops at once.' }];
   }
@@ -44,7 +71,7 @@ function termLines({ term }: Quote, convert: boolean): readonly Line[] {
 }
 
 /** A stopped machine that keeps its GPUs costs the full price; say so before the user sees it in the ledger. */
-function stoppedLines({ released, costPerHourNanoUsd, lines }: Quote): readonly Line[] {
+function stoppedLines({ released, costPerHourNanoUsd, lines }: Quoted): readonly Line[] {
   const held: Line = {
     label: 'Stopped, GPUs kept',
     value: perHour(costPerHourNanoUsd),
@@ -70,7 +97,7 @@ export interface SpendingLimits {
   readonly convert: boolean;
 }
 
-function limitLines(quote: Quote, { ttlSeconds, maxNanoUsd }: SpendingLimits): readonly Line[] {
+function limitLines(quote: Quoted, { ttlSeconds, maxNanoUsd }: SpendingLimits): readonly Line[] {
   return [
     ...(ttlSeconds === null || quote.term !== null || quote.totalNanoUsd === null
       ? []
@@ -87,18 +114,19 @@ function limitLines(quote: Quote, { ttlSeconds, maxNanoUsd }: SpendingLimits): r
   ];
 }
 
+function requiredLine({ minimumBalanceNanoUsd, term }: Quoted): Line {
+  return {
+    label: 'Required balance',
+    value: amount(minimumBalanceNanoUsd),
+    note:
+      term === null ? 'Held at the start; the unused part is released.' : 'Holds the cost of the whole term.',
+  };
+}
+
 function balanceLines(quote: Quote, { availableNanoUsd }: SpendingLimits): readonly Line[] {
-  const { holdNanoUsd, minimumBalanceNanoUsd, runwaySeconds, term, affordable } = quote;
+  const { holdNanoUsd, runwaySeconds, term, affordable } = quote;
   const nothingBurns = term === null ? 'unlimited' : 'term is prepaid';
   return [
-    {
-      label: 'Required balance',
-      value: amount(minimumBalanceNanoUsd),
-      note:
-        term === null
-          ? 'Held at the start; the unused part is released.'
-          : 'Holds the cost of the whole term.',
-    },
     ...(availableNanoUsd === null ? [] : [{ label: 'Available now', value: amount(availableNanoUsd) }]),
     // Without enough balance, there is no rest to show.
     ...(availableNanoUsd === null || !affordable
@@ -117,12 +145,14 @@ function balanceLines(quote: Quote, { availableNanoUsd }: SpendingLimits): reado
 }
 
 export function summaryLines(quote: Quote, funds: SpendingLimits): readonly Line[] {
-  return [
-    ...limitLines(quote, funds),
-    ...termLines(quote, funds.convert),
-    ...stoppedLines(quote),
-    ...balanceLines(quote, funds),
+  const { live } = quote;
+  const priced = (quoted: Quoted): readonly Line[] => [
+    ...limitLines(quoted, funds),
+    ...termLines(quoted, funds.convert),
+    ...stoppedLines(quoted),
+    requiredLine(quoted),
   ];
+  return [...withLive(priced(quote), live === undefined ? [] : priced(live)), ...balanceLines(quote, funds)];
 }
 
 export interface TermOption {

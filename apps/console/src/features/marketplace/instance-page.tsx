@@ -7,7 +7,7 @@ import { StateBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint, CopyButton, Id } from '../../ui/copy.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
-import { Money, PerHour } from '../../ui/money.tsx';
+import { LiveCost, Money, PerHour } from '../../ui/money.tsx';
 import { Card, DescriptionList, KeyFigures, PageHeader } from '../../ui/page.tsx';
 import { Note, QueryView } from '../../ui/states.tsx';
 import { Timestamp, useNow } from '../../ui/time.tsx';
@@ -84,7 +84,14 @@ function StateCard({ instance }: Readonly<{ instance: Instance }>) {
             label: 'Cost per hour',
             value: <PerHour nano={isBilled ? costPerHourNanoUsd : '0'} />,
             note:
-              mode === 'test' ? 'Free in test mode. In live mode, the price of the machine applies.' : words,
+              mode === 'test' ? (
+                <>
+                  <LiveCost nano={instance.liveCostPerHourNanoUsd} perHour />
+                  Free in test mode.
+                </>
+              ) : (
+                words
+              ),
           },
           { label: 'Cost so far', value: <Money nano={costSoFarNanoUsd} /> },
         ]}
@@ -150,7 +157,13 @@ function InstanceFacts({ instance }: Readonly<{ instance: Instance }>) {
         items={[
           ['Name', <Id key="name" value={instance.name} what="name" />],
           ['GPUs', `${String(instance.gpuCount)} × ${instance.gpuModel} (${instance.gpuVerification})`],
-          ['Price', <PerHour key="price" nano={instance.costPerHourNanoUsd} />],
+          [
+            'Price',
+            <span key="price">
+              <PerHour nano={instance.costPerHourNanoUsd} />
+              <LiveCost nano={instance.liveCostPerHourNanoUsd} perHour />
+            </span>,
+          ],
           ['Image', instance.image ?? 'machine default'],
           ['Machine', <Id key="node" value={instance.nodeName} what="machine ID" />],
           ['Supplier', instance.supplierId === 'platform' ? 'operator' : instance.supplierId],
@@ -192,7 +205,13 @@ function Receipt({ instance }: Readonly<{ instance: Instance }>) {
               startedAt === null ? 'Never ready, so not billed' : <Timestamp key="from" at={startedAt} />,
             ],
             endedAt === null ? null : ['Until', <Timestamp key="until" at={endedAt} />],
-            ['Cost per hour', <PerHour key="hour" nano={costPerHourNanoUsd} />],
+            [
+              'Cost per hour',
+              <span key="hour">
+                <PerHour nano={costPerHourNanoUsd} />
+                <LiveCost nano={instance.liveCostPerHourNanoUsd} perHour />
+              </span>,
+            ],
           ]}
         />
         {status === 'stopping' && <Note>Billing has stopped. The machine is being deleted.</Note>}

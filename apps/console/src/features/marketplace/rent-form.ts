@@ -146,6 +146,6 @@ export function rentCommand({ order }: ParsedRentForm, draft: InstanceDraft): st
 /** Price labels. Test mode is free, so there they say that prices are live prices. */
 export function priceLabels(mode: 'live' | 'test') {
   return mode === 'test'
-    ? ({ gpu: 'Live price per GPU', each: 'Per GPU (live)', hour: 'Per hour (live)' } as const)
-    : ({ gpu: 'Price per GPU', each: 'Per GPU', hour: 'Per hour' } as const);
+    ? ({ gpu: 'Live price per GPU', each: 'Per GPU (live)' } as const)
+    : ({ gpu: 'Price per GPU', each: 'Per GPU' } as const);
 }

@@ -8,7 +8,7 @@ import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
-import { Money, PerHour } from '../../ui/money.tsx';
+import { LiveCost, Money, PerHour } from '../../ui/money.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Problem, QueryView } from '../../ui/states.tsx';
 import { attemptFor, type IdempotentAttempt } from '../create/idempotency.ts';
@@ -257,20 +257,24 @@ function CostCard({ machine, gpus, balance, children }: CostCardProps) {
           items={[
             [labels.each, <PerHour key="each" nano={perHour(machine, 1)} />],
             ['GPUs', gpus],
-            [
-              labels.hour,
-              <strong key="hour">
-                <PerHour nano={hour} />
-              </strong>,
-            ],
             mode === 'test'
               ? [
-                  'You pay',
-                  <span key="pay">
-                    <PerHour nano="0" />: test mode is free
+                  'Per hour',
+                  <span key="hour">
+                    <strong>
+                      <PerHour nano="0" />
+                    </strong>{' '}
+                    in test mode
+                    <LiveCost nano={hour} perHour />
                   </span>,
                 ]
-              : ['While starting', 'free'],
+              : [
+                  'Per hour',
+                  <strong key="hour">
+                    <PerHour nano={hour} />
+                  </strong>,
+                ],
+            mode === 'test' ? null : ['While starting', 'free'],
             money === undefined
               ? null
               : ['Available', <Money key="available" nano={money.availableNanoUsd} />],

@@ -48,7 +48,7 @@ export function ModelsPage() {
       />
       {session?.place.mode === 'test' && (
         <div className="mb-4">
-          <Note>Test mode simulates these models for free.</Note>
+          <Note>Test mode simulates these models for free. Prices are those of live mode.</Note>
         </div>
       )}
       {isClosed ? (

@@ -1,12 +1,13 @@
+import { useSearch } from '@tanstack/react-router';
 import { useSession } from '../../api/session.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
-import { Money, PerHour } from '../../ui/money.tsx';
+import { Money, PerHour, HeadlineMoney } from '../../ui/money.tsx';
 import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
 import { Note, QueryView } from '../../ui/states.tsx';
 import { useNow } from '../../ui/time.tsx';
 import { LimitsCard } from './limits-card.tsx';
 import { RunningCard } from './running-card.tsx';
-import { overdraftNano, runwayText, balanceWarning, type Balance } from './runway.ts';
+import { overdraftNano, runwayFigure, runwayText, balanceWarning, type Balance } from './runway.ts';
 import { SpendChart } from './spend-chart.tsx';
 import { spendSums, type SpendDay } from './spend.ts';
 import { TopUpCard } from './top-up-card.tsx';
@@ -15,8 +16,12 @@ import { LinkButton } from '../../ui/link.tsx';
 
 export function MoneyPage() {
   const { place } = useSession();
+  const { back } = useSearch({ from: '/shell/inside/money' });
   const balance = useBalance();
   const days = useSpendDays();
+  // After a return from the payment page, or while money is missing.
+  const isTopUpFirst =
+    back !== undefined || (balance.data !== undefined && balanceWarning(balance.data, place.mode) !== null);
   return (
     <>
       <PageHeader
@@ -32,13 +37,14 @@ export function MoneyPage() {
           </>
         )}
       </QueryView>
-      <TopUpCard />
+      {isTopUpFirst && <TopUpCard />}
       <Card title="Daily spending" about="Days are in UTC. The last bar is today so far.">
         <QueryView query={days} what="daily spending">
           {(data) => <SpendChart days={data} />}
         </QueryView>
       </Card>
       <RunningCard />
+      {!isTopUpFirst && <TopUpCard />}
       <LimitsCard />
       <CommandHint
         command={place.mode === 'test' ? 'millrace balance' : 'millrace balance && millrace usage'}
@@ -71,7 +77,7 @@ function BalanceFigures(props: Readonly<{ balance: Balance; days: readonly Spend
         items={[
           {
             label: 'Available',
-            value: <Money nano={balance.availableNanoUsd} />,
+            value: <HeadlineMoney nano={balance.availableNanoUsd} />,
             note:
               overdraft === 0n ? (
                 'to spend'
@@ -82,26 +88,39 @@ function BalanceFigures(props: Readonly<{ balance: Balance; days: readonly Spend
               ),
           },
           {
-            label: 'Held',
-            value: <Money nano={balance.heldNanoUsd} />,
-            note: 'reserved for running resources',
+            label: 'Runway',
+            value: runwayFigure(balance.runwaySeconds),
+            note: runwayText(balance.runwaySeconds, now),
           },
-          { label: 'Balance', value: <Money nano={balance.balanceNanoUsd} />, note: 'including held money' },
           {
             label: 'Burn rate',
             value: <PerHour usd={balance.burnRateUsdPerHour} />,
-            note: runwayText(balance.runwaySeconds, now),
+            note: 'everything that runs now',
+          },
+          {
+            label: 'Held',
+            value: <HeadlineMoney nano={balance.heldNanoUsd} />,
+            note: 'reserved for running resources',
+          },
+          {
+            label: 'Balance',
+            value: <HeadlineMoney nano={balance.balanceNanoUsd} />,
+            note: 'including held money',
           },
         ]}
       />
       {sums !== null && (
         <KeyFigures
           items={[
-            { label: 'Spent today', value: <Money nano={sums.today} />, note: 'since midnight UTC' },
-            { label: 'Spent this month', value: <Money nano={sums.month} />, note: 'since the 1st, UTC' },
+            { label: 'Spent today', value: <HeadlineMoney nano={sums.today} />, note: 'since midnight UTC' },
+            {
+              label: 'Spent this month',
+              value: <HeadlineMoney nano={sums.month} />,
+              note: 'since the 1st, UTC',
+            },
             {
               label: 'Projected this month',
-              value: <Money nano={sums.projected} />,
+              value: <HeadlineMoney nano={sums.projected} />,
               note: `Estimate if everything keeps running for the remaining ${String(sums.hoursLeft)} h, without inference.`,
             },
           ]}

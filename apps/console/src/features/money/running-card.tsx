@@ -2,7 +2,7 @@ import { Server } from 'lucide-react';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { Money } from '../../ui/money.tsx';
+import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
@@ -23,10 +23,10 @@ const columns: readonly Column<RunningCost>[] = [
   {
     head: 'Cost per hour',
     right: true,
-    cell: ({ perHour }) => (
+    cell: ({ perHour, livePerHour }) => (
       <>
-        <Money nano={perHour} />
-        <span className="text-soft">/h</span>
+        <PerHour nano={perHour} />
+        <LiveCost nano={livePerHour ?? undefined} perHour />
       </>
     ),
   },

@@ -24,6 +24,14 @@ describe('rentalCost', () => {
     });
   });
 
+  it('returns the cost of live mode while the full price applies', () => {
+    const free = { ...rental, liveCostPerHourNanoUsd: '2000000000' };
+    expect(rentalCost(free).livePerHour).toBe(2_000_000_000n);
+    expect(rentalCost({ ...free, gpuHeld: false }).livePerHour).toBeNull();
+    expect(rentalCost({ ...free, status: 'Failed' }).livePerHour).toBeNull();
+    expect(rentalCost(rental).livePerHour).toBeNull();
+  });
+
   it('returns the rate while the status is Unknown', () => {
     expect(rentalCost({ ...rental, status: 'Unknown' }).perHour).toBe(2_490_000_001n);
   });
@@ -74,8 +82,10 @@ describe('instanceCost', () => {
     expect(instanceCost(of(status), 'live')).toMatchObject({ perHour: 0n, note: expect.any(String) });
   });
 
-  it('returns zero in test mode', () => {
-    expect(instanceCost(of('online'), 'test').perHour).toBe(0n);
+  it('returns zero in test mode, with the cost of live mode', () => {
+    expect(instanceCost(of('online'), 'test')).toMatchObject({ perHour: 0n, livePerHour: 300_000_000n });
+    expect(instanceCost(of('creating'), 'test').livePerHour).toBeNull();
+    expect(instanceCost(of('online'), 'live').livePerHour).toBeNull();
   });
 });
 

@@ -12,6 +12,8 @@ export interface RunningCost {
   readonly name: string;
   readonly to: string;
   readonly perHour: bigint;
+  /** Test mode: the cost in live mode; null if unknown. */
+  readonly livePerHour: bigint | null;
   /** Explains the cost if it is not obvious. */
   readonly note: string | null;
 }
@@ -27,13 +29,14 @@ type Instance = Pick<Item<'listMarketplaceInstances'>, 'id'> & {
 
 export function rentalCost(rental: Rental): RunningCost {
   const { id, name, label } = rental;
-  const { perHour, words } = rentalBilling(rental);
+  const { perHour, livePerHour, words } = rentalBilling(rental);
   return {
     key: `rental-${String(id)}`,
     kind: 'Rental',
     name: name ?? label ?? `Rental ${String(id)}`,
     to: `/rentals/${String(id)}`,
     perHour,
+    livePerHour,
     note: words,
   };
 }
@@ -60,6 +63,8 @@ export function volumeCost(volume: Volume): RunningCost {
     name: label,
     to: `/volumes/${String(id)}`,
     perHour: isNew ? 0n : usdToNano(costPerHour),
+    // The list of volumes has no live price.
+    livePerHour: null,
     note: isNew ? notYetBilled : volumeNotes[phase],
   };
 }
@@ -69,19 +74,22 @@ const billedInstances: ReadonlySet<string> = new Set(['online', 'offline']);
 /** Test mode lists machine prices but charges nothing. */
 export function instanceCost({ id, instance }: Instance, mode: 'live' | 'test'): RunningCost {
   const isBilled = billedInstances.has(instance.status);
-  const perGpu = mode === 'test' ? 0n : usdToNano(instance.pricing.price.amount);
+  const listed = usdToNano(instance.pricing.price.amount) * BigInt(instance.gpu_count);
+  const isTest = mode === 'test';
   return {
     key: `instance-${id}`,
     kind: 'Instance',
     name: id,
     to: `/instances/${encodeURIComponent(id)}`,
-    perHour: isBilled ? perGpu * BigInt(instance.gpu_count) : 0n,
+    perHour: isBilled && !isTest ? listed : 0n,
+    livePerHour: isBilled && isTest ? listed : null,
     note: isBilled ? null : `not billed while ${instance.status}`,
   };
 }
 
-export function mostExpensiveFirst<Cost extends Pick<RunningCost, 'perHour'>>(
+export function mostExpensiveFirst<Cost extends Pick<RunningCost, 'perHour' | 'livePerHour'>>(
   costs: readonly Cost[],
 ): readonly Cost[] {
-  return costs.toSorted((a, b) => (a.perHour === b.perHour ? 0 : a.perHour < b.perHour ? 1 : -1));
+  const rank = ({ perHour, livePerHour }: Cost): bigint => livePerHour ?? perHour;
+  return costs.toSorted((a, b) => (rank(a) === rank(b) ? 0 : rank(a) < rank(b) ? 1 : -1));
 }

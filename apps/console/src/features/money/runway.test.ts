@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { overdraftNano, runwayLevel, runwayEnd, runwayText, balanceWarning } from './runway.ts';
+import { overdraftNano, runwayFigure, runwayLevel, runwayEnd, runwayText, balanceWarning } from './runway.ts';
 
 const monday = Date.UTC(2026, 10, 16, 9, 30);
 const zone = { locale: 'en-GB', timeZone: 'UTC' };
@@ -32,7 +32,7 @@ describe('runway', () => {
   });
 
   it('is unlimited without spending, and has no date when it is more than a year away', () => {
-    expect(runwayText(null, monday, zone)).toContain('Unlimited');
+    expect(runwayText(null, monday, zone)).toBe('Nothing is billed by the hour.');
     expect(runwayText(Number.MAX_SAFE_INTEGER, monday, zone)).toBe('Lasts more than a year.');
     expect(runwayEnd(Number.MAX_SAFE_INTEGER, monday)).toBeNull();
   });
@@ -61,6 +61,14 @@ describe('balanceWarning', () => {
     expect(balanceWarning(none, 'live')?.title).toBe('Your balance is empty.');
     expect(balanceWarning(none, 'test')).toBeNull();
   });
+});
+
+it.each([
+  [null, 'Unlimited'],
+  [7_200, '2 h'],
+  [366 * 86_400, 'Over a year'],
+] as const)('a runway of %s seconds is shown as %s', (seconds, text) => {
+  expect(runwayFigure(seconds)).toBe(text);
 });
 
 it('overdraftNano is exact', () => {

@@ -27,6 +27,12 @@ export function runwayEnd(runwaySeconds: number | null, nowMs: number): Date | n
   return new Date(nowMs + runwaySeconds * 1_000);
 }
 
+/** `3 days`, or `Unlimited` if nothing is spent by the hour. */
+export function runwayFigure(runwaySeconds: number | null): string {
+  if (runwaySeconds === null) return 'Unlimited';
+  return runwayEnd(runwaySeconds, 0) === null ? 'Over a year' : approximateDuration(runwaySeconds);
+}
+
 const weekMs = 6 * 86_400_000;
 
 /** `Lasts until Tuesday 14:00.`, with the date if it is six days or more away. */
@@ -35,7 +41,7 @@ export function runwayText(
   nowMs: number,
   { locale, timeZone }: { readonly locale?: string; readonly timeZone?: string } = {},
 ): string {
-  if (runwaySeconds === null) return 'Unlimited: nothing is billed by the hour.';
+  if (runwaySeconds === null) return 'Nothing is billed by the hour.';
   const until = runwayEnd(runwaySeconds, nowMs);
   if (until === null) return 'Lasts more than a year.';
   const isNear = until.getTime() - nowMs < weekMs;

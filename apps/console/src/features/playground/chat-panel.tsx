@@ -15,6 +15,7 @@ import {
   type ChatSettings,
   type Exchange,
 } from './chat.ts';
+import { RequestCost } from './request-cost.tsx';
 import { PanelLayout, RequestLink, secondsText, Stats, type PanelProps } from './panel-layout.tsx';
 import { useChat } from './use-chat.ts';
 import { Form } from '../../ui/form.tsx';
@@ -166,10 +167,10 @@ function Settings({ settings, onChange, read, most }: SettingsProps) {
 function Totals({ exchanges }: Readonly<{ exchanges: readonly Exchange[] }>) {
   const { mode } = useSession().place;
   const { tokensIn, tokensOut, costNanoUsd, uncounted } = chatTotals(exchanges);
-  if (mode === 'test') return <>Test mode simulates responses for free.</>;
   return (
     <>
       {tokensIn} input tokens, {tokensOut} output tokens, <Money nano={costNanoUsd} />
+      {mode === 'test' && ' in test mode'}
       {uncounted > 0 && `, plus ${String(uncounted)} with unknown cost`}
     </>
   );
@@ -225,14 +226,7 @@ function ExchangeCost({ exchange, again }: Readonly<{ exchange: Exchange; again:
                   : `${String(usage.prompt_tokens)} (${String(cached)} cached)`,
               ],
           usage === null ? null : ['Output tokens', usage.completion_tokens],
-          [
-            'Cost',
-            usage?.cost_nano_usd === undefined ? (
-              'pending'
-            ) : (
-              <Money key="cost" nano={String(usage.cost_nano_usd)} />
-            ),
-          ],
+          ['Cost', <RequestCost key="cost" nano={usage?.cost_nano_usd ?? null} requestId={end.requestId} />],
           timing.firstMs === null ? null : ['First token', secondsText(timing.firstMs)],
           ['Total time', secondsText(timing.totalMs)],
           speed === null ? null : ['Tokens/s', speed],

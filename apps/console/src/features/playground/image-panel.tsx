@@ -2,7 +2,7 @@ import { ImagePlus } from 'lucide-react';
 import { useState } from 'react';
 import { useSession } from '../../api/session.tsx';
 import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
-import { Money } from '../../ui/money.tsx';
+import { LiveCost, Money } from '../../ui/money.tsx';
 import {
   decodeBase64,
   imagePrice,
@@ -134,12 +134,22 @@ function Settings({
 function Cost({ model, request }: Readonly<{ model: string; request: ImageRequest | null }>) {
   const { mode } = useSession().place;
   const { data: price } = useModelPrice(model);
-  if (mode === 'test') return <span className="text-soft">Free in test mode</span>;
-  const each = price?.image_nano_usd ?? null;
-  if (each === null || request === null) return null;
+  const prices = mode === 'test' ? price?.live : price;
+  const each = prices?.image_nano_usd ?? null;
+  const amount = each === null || request === null ? null : imagePrice(BigInt(each), request);
+  if (mode === 'test') {
+    return (
+      <span className="text-soft">
+        Free in test mode
+        <LiveCost nano={amount ?? undefined} />
+      </span>
+    );
+  }
   return (
-    <span>
-      Costs <Money nano={imagePrice(BigInt(each), request)} />
-    </span>
+    amount !== null && (
+      <span>
+        Costs <Money nano={amount} />
+      </span>
+    )
   );
 }

@@ -1,3 +1,4 @@
+import type { Output } from '@millrace/sdk';
 import { useSession } from '../../api/session.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Problem } from '../../ui/states.tsx';
@@ -6,10 +7,21 @@ import { useModelPrice } from './use-gateway.ts';
 
 export function ModelPrice({ model }: Readonly<{ model: CallableModel }>) {
   const { mode } = useSession().place;
-  const { data: price, error, refetch } = useModelPrice(model.id);
-  if (mode === 'test') return <p className="text-soft text-xs">Free: test mode simulates responses.</p>;
+  const { data, error, refetch } = useModelPrice(model.id);
   if (error !== null) return <Problem error={error} doing="get the price" retry={() => void refetch()} />;
-  if (price === undefined) return <p className="text-soft text-xs">Loading the price…</p>;
+  if (data === undefined) return <p className="text-soft text-xs">Loading the price…</p>;
+  if (mode === 'test') {
+    return (
+      <div className="text-soft text-xs">
+        <p>Free: test mode simulates responses.{data.live !== undefined && ' In live mode:'}</p>
+        {data.live !== undefined && <PriceList price={data.live} />}
+      </div>
+    );
+  }
+  return <PriceList price={data} />;
+}
+
+function PriceList({ price }: Readonly<{ price: NonNullable<Output<'getModelPrice'>['live']> }>) {
   const lines: readonly (readonly [string, number | null])[] = [
     ['per million input tokens', price.prompt_nano_usd_per_million_tokens],
     ['per million cached input tokens', price.cached_prompt_nano_usd_per_million_tokens],

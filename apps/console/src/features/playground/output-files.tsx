@@ -2,8 +2,8 @@ import { Download, Image } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useSession } from '../../api/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
-import { Money } from '../../ui/money.tsx';
 import { EmptyState, Loading, Problem } from '../../ui/states.tsx';
+import { RequestCost } from './request-cost.tsx';
 import { RequestLink, secondsText, Stats } from './panel-layout.tsx';
 import type { OutputFile, useGeneration } from './use-generation.ts';
 
@@ -48,13 +48,7 @@ export function OutputFiles({ state, what, empty, show }: OutputFilesProps) {
               ['Total time', secondsText(totalMs)],
               [
                 'Cost',
-                mode === 'test' ? (
-                  'free in test mode'
-                ) : costNanoUsd === null ? (
-                  'pending…'
-                ) : (
-                  <Money key="cost" nano={String(costNanoUsd)} />
-                ),
+                <RequestCost key="cost" nano={mode === 'test' ? 0 : costNanoUsd} requestId={requestId} />,
               ],
             ]}
           />

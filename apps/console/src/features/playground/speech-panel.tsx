@@ -2,7 +2,7 @@ import { AudioLines } from 'lucide-react';
 import { useState } from 'react';
 import { useSession } from '../../api/session.tsx';
 import { TextArea, TextField } from '../../ui/field.tsx';
-import { Money } from '../../ui/money.tsx';
+import { LiveCost, Money } from '../../ui/money.tsx';
 import { parseNumber } from './chat.ts';
 import { countCharacters, speechMax, speechPrice } from './media.ts';
 import { GenerationCard } from './generation-card.tsx';
@@ -98,12 +98,22 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
 function Cost({ model, text }: Readonly<{ model: string; text: string }>) {
   const { mode } = useSession().place;
   const { data: price } = useModelPrice(model);
-  if (mode === 'test') return <span className="text-soft">Free in test mode</span>;
-  const each = price?.character_nano_usd ?? null;
-  if (each === null) return null;
+  const prices = mode === 'test' ? price?.live : price;
+  const each = prices?.character_nano_usd ?? null;
+  const amount = each === null ? null : speechPrice(BigInt(each), text);
+  if (mode === 'test') {
+    return (
+      <span className="text-soft">
+        Free in test mode
+        <LiveCost nano={amount ?? undefined} />
+      </span>
+    );
+  }
   return (
-    <span>
-      Costs <Money nano={speechPrice(BigInt(each), text)} />
-    </span>
+    amount !== null && (
+      <span>
+        Costs <Money nano={amount} />
+      </span>
+    )
   );
 }

@@ -4,15 +4,23 @@ import type { Rental } from './rental.ts';
 export interface Billing {
   /** Nano-USD per hour; zero if not billed. */
   readonly perHour: bigint;
+  /** Test mode: the price in live mode while the full price applies; otherwise null. */
+  readonly livePerHour: bigint | null;
   readonly words: string;
 }
 
 type Fields = Pick<
   Rental,
-  'status' | 'power' | 'gpuHeld' | 'billingPausedAt' | 'releasedCostPerHourNanoUsd' | 'startedAt'
+  | 'status'
+  | 'power'
+  | 'gpuHeld'
+  | 'billingPausedAt'
+  | 'releasedCostPerHourNanoUsd'
+  | 'startedAt'
+  | 'liveCostPerHourNanoUsd'
 > & { readonly currentTerm: Pick<Rental['currentTerm'], 'costPerHour' | 'termType'> };
 
-const notBilled = (words: string): Billing => ({ perHour: 0n, words });
+const notBilled = (words: string): Billing => ({ perHour: 0n, livePerHour: null, words });
 
 export function rentalBilling(rental: Fields): Billing {
   const { status, currentTerm } = rental;
@@ -29,17 +37,21 @@ export function rentalBilling(rental: Fields): Billing {
     return notBilled('Not billed here: paid under your contract.');
   if (rental.billingPausedAt !== null) return notBilled('Not billed: the machine is not available.');
   if (!rental.gpuHeld) return disk(rental, 'Only the disk is billed: the GPUs were released.');
-  const perHour = usdToNano(currentTerm.costPerHour);
+  const { liveCostPerHourNanoUsd: live } = rental;
+  const full = {
+    perHour: usdToNano(currentTerm.costPerHour),
+    livePerHour: live === undefined ? null : BigInt(live),
+  };
   if (status === 'Unknown') {
     return {
-      perHour,
+      ...full,
       words: 'Billed for now. Billing pauses after 5 minutes, and the time without a response is refunded.',
     };
   }
   if (rental.power === 'off')
-    return { perHour, words: 'Billed in full: the machine is off, but its GPUs are still reserved for you.' };
+    return { ...full, words: 'Billed in full: the machine is off, but its GPUs are still reserved for you.' };
   return {
-    perHour,
+    ...full,
     words:
       currentTerm.termType === 'reserved'
         ? 'Billed by the second from the reserved term.'
@@ -53,5 +65,5 @@ function pending(rental: Fields): Billing {
 }
 
 function disk({ releasedCostPerHourNanoUsd }: Fields, words: string): Billing {
-  return { perHour: BigInt(releasedCostPerHourNanoUsd ?? '0'), words };
+  return { perHour: BigInt(releasedCostPerHourNanoUsd ?? '0'), livePerHour: null, words };
 }

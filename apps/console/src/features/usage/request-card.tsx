@@ -1,23 +1,19 @@
-import type { Output } from '@millrace/sdk';
-import { waitForLedgerUsage, perSecond } from '@millrace/sdk/text';
+import { perSecond } from '@millrace/sdk/text';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { useState } from 'react';
-import { sleep } from '../../api/clock.ts';
-import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
-import { Money } from '../../ui/money.tsx';
+import { LiveCost, Money } from '../../ui/money.tsx';
 import { Card, DescriptionList } from '../../ui/page.tsx';
 import { QueryView } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import { Form } from '../../ui/form.tsx';
-
-type RequestUsage = Output<'getRequestUsage'>;
+import { useRequestUsage, type RequestUsage } from './use-request.ts';
 
 export function RequestCard({ requestId }: Readonly<{ requestId: string | undefined }>) {
   const session = useSession();
@@ -60,11 +56,7 @@ export function RequestCard({ requestId }: Readonly<{ requestId: string | undefi
 }
 
 function RequestDetail({ requestId }: Readonly<{ requestId: string }>) {
-  const request = useApiQuery(['usage', 'request', requestId], async (client, signal) => {
-    // A request is recorded about a second after its end, and users often come here sooner.
-    const usage = await waitForLedgerUsage(client, requestId, { clock: { sleep }, signal });
-    return usage ?? client.usage.getRequest({ requestId }, { signal });
-  });
+  const request = useRequestUsage(requestId);
   return (
     <div className="mt-4">
       <QueryView query={request} what="request">
@@ -82,6 +74,9 @@ function endingText({ cancelled, finish_reason: reason }: RequestUsage) {
   return <Badge tone="good">{reason ?? 'ended'}</Badge>;
 }
 
+const liveCostOf = ({ live_cost_nano_usd: live }: RequestUsage): string | undefined =>
+  live === undefined ? undefined : String(live);
+
 function RequestFacts({ found }: Readonly<{ found: RequestUsage }>) {
   const speed =
     found.generation_ms === null || found.tokens_completion < 2
@@ -95,7 +90,13 @@ function RequestFacts({ found }: Readonly<{ found: RequestUsage }>) {
           ['Model', found.model],
           ['Time', <Timestamp key="when" at={found.created_at} />],
           ['Result', endingText(found)],
-          ['Cost', <Money key="cost" nano={String(found.cost_nano_usd)} />],
+          [
+            'Cost',
+            <span key="cost">
+              <Money nano={String(found.cost_nano_usd)} />
+              <LiveCost nano={liveCostOf(found)} />
+            </span>,
+          ],
           [
             'Tokens',
             `${found.tokens_prompt.toLocaleString()} input (${found.tokens_cached.toLocaleString()} cached), ${found.tokens_completion.toLocaleString()} output`,

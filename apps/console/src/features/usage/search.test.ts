@@ -1,11 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { usagePeriod, parseUsageSearch } from './search.ts';
+import { usagePeriod, parseUsageSearch, viewOf } from './search.ts';
 
 const nowMs = Date.parse('2026-11-16T02:30:00Z');
 const days = (search: Parameters<typeof usagePeriod>[0]): string => {
   const { firstDay, lastDay } = usagePeriod(search, nowMs);
   return `${firstDay} to ${lastDay}`;
 };
+
+test('links to a request or batch open the requests, other links the spending', () => {
+  expect(viewOf({})).toBe('spending');
+  expect(viewOf({ request: 'req_1' })).toBe('requests');
+  expect(viewOf({ batch: 'bat_1' })).toBe('requests');
+  expect(viewOf({ request: 'req_1', view: 'spending' })).toBe('spending');
+});
 
 test('parseUsageSearch drops unknown values', () => {
   expect(parseUsageSearch({ by: 'weather', range: '8d', from: 'x', to: '2026-13-40', request: '' })).toEqual(

@@ -6,6 +6,9 @@ export type Grouping = (typeof groupings)[number];
 export const ranges = ['7d', '31d', '90d', '366d', 'month', 'last-month', 'days'] as const;
 export type Range = (typeof ranges)[number];
 
+export const views = ['spending', 'requests'] as const;
+export type View = (typeof views)[number];
+
 export interface UsageSearch {
   readonly by?: Grouping;
   readonly range?: Range;
@@ -14,6 +17,7 @@ export interface UsageSearch {
   readonly to?: string;
   readonly request?: string;
   readonly batch?: string;
+  readonly view?: View;
 }
 
 const isDay = (text: string | undefined): text is string =>
@@ -29,7 +33,13 @@ export function parseUsageSearch(search: Readonly<Record<string, unknown>>): Usa
     to: isDay(to) ? to : undefined,
     request: textParam(search['request']),
     batch: textParam(search['batch']),
+    view: enumParam(search['view'], views),
   });
+}
+
+/** Links to a request or batch open the requests. */
+export function viewOf({ view, request, batch }: UsageSearch): View {
+  return view ?? (request === undefined && batch === undefined ? 'spending' : 'requests');
 }
 
 export interface Period {

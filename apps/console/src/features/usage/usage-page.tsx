@@ -10,15 +10,17 @@ import { Button } from '../../ui/button.tsx';
 import { Chart } from '../../ui/chart.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { Money } from '../../ui/money.tsx';
+import { HeadlineMoney } from '../../ui/money.tsx';
 import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Note, Problem, QueryView } from '../../ui/states.tsx';
 import { BatchCard } from './batch-card.tsx';
 import { RequestCard } from './request-card.tsx';
 import {
   groupings,
+  parseUsageSearch,
   usagePeriod,
   ranges,
+  viewOf,
   type Grouping,
   type Period,
   type Range,
@@ -27,6 +29,7 @@ import {
 import { dailyChart, toUsageLine, sumLines, usageCommand } from './sums.ts';
 import type { UsageRow } from '../money/spend.ts';
 import { UsageTable } from './usage-table.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
 import { LinkButton } from '../../ui/link.tsx';
 
 const rangeLabels: Readonly<Record<Range, string>> = {
@@ -49,7 +52,9 @@ const groupingLabels: Readonly<Record<Grouping, string>> = {
 
 export function UsagePage() {
   const session = useSession();
-  const search = useSearch({ from: '/shell/inside/usage' });
+  // The router keeps values that the validation dropped.
+  const search = parseUsageSearch(useSearch({ from: '/shell/inside/usage' }));
+  const navigate = useNavigate();
   const denied = session.mayNot('billing:read');
   return (
     <>
@@ -58,9 +63,31 @@ export function UsagePage() {
         about="Your usage and its cost. Days are in UTC."
         actions={<ExportButton search={search} off={denied} />}
       />
-      {search.batch !== undefined && session.may('usage:read') && <BatchCard batchId={search.batch} />}
-      <RequestCard requestId={search.request} />
-      {denied === false ? <Sums search={search} /> : <Note tone="warn">{denied}</Note>}
+      <Tabs
+        label="Usage"
+        open={viewOf(search)}
+        onOpen={(view) =>
+          void navigate({ to: '/usage', search: parseUsageSearch({ ...search, view }), replace: true })
+        }
+        tabs={[
+          {
+            id: 'spending',
+            label: 'Spending',
+            content: () => (denied === false ? <Sums search={search} /> : <Note tone="warn">{denied}</Note>),
+          },
+          { id: 'requests', label: 'Requests', content: () => <Requests search={search} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+function Requests({ search }: Readonly<{ search: UsageSearch }>) {
+  const { may } = useSession();
+  return (
+    <>
+      {search.batch !== undefined && may('usage:read') && <BatchCard batchId={search.batch} />}
+      <RequestCard key={search.request ?? ''} requestId={search.request} />
     </>
   );
 }
@@ -177,7 +204,7 @@ function Totals({ days }: Readonly<{ days: readonly UsageRow[] }>) {
   return (
     <KeyFigures
       items={[
-        { label: 'Spent', value: <Money nano={amount} /> },
+        { label: 'Spent', value: <HeadlineMoney nano={amount} /> },
         { label: 'Requests', value: requests.toLocaleString() },
         { label: 'Input tokens', value: tokensIn.toLocaleString() },
         { label: 'Output tokens', value: tokensOut.toLocaleString() },
@@ -208,12 +235,16 @@ function NothingUsed() {
           icon={ChartColumn}
           title="Test mode is free"
           action={
-            <Button kind="primary" onClick={() => session.go({ mode: 'live' })}>
-              Switch to live mode
-            </Button>
+            <div className="flex flex-wrap gap-2">
+              <LinkButton to="/usage" search={{ view: 'requests' }} kind="primary">
+                Look up a request
+              </LinkButton>
+              <Button onClick={() => session.go({ mode: 'live' })}>Switch to live mode</Button>
+            </div>
           }
         >
-          There is no cost to show. You can look up single requests above.
+          Nothing is charged, so there is no spending to show. A single request shows what it would cost in
+          live mode.
         </EmptyState>
       ) : (
         <EmptyState

@@ -179,7 +179,11 @@ function Name({
         </TextLink>
       );
     case 'volume':
-      return <TextLink to="/volumes">Volume {group}</TextLink>;
+      return (
+        <TextLink to="/volumes/$volumeId" params={{ volumeId: group }}>
+          Volume {group}
+        </TextLink>
+      );
     case 'key':
       return (
         <span className="flex flex-col">

@@ -5,7 +5,7 @@ import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint, Id } from '../../ui/copy.tsx';
-import { PerHour } from '../../ui/money.tsx';
+import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Card, DescriptionList, KeyFigures, PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { RelativeTime, Timestamp } from '../../ui/time.tsx';
@@ -149,7 +149,12 @@ function VolumeCards({ volume }: Readonly<{ volume: VolumeDetail }>) {
           {
             label: 'Price',
             value: <PerHour usd={volume.costPerHour} />,
-            note: 'by size, attached or not',
+            note: (
+              <>
+                <LiveCost nano={volume.liveCostPerHourNanoUsd} perHour />
+                by size, attached or not
+              </>
+            ),
           },
           { label: 'Size', value: `${String(volume.sizeInGb)} GB` },
           { label: 'Attached to', value: `${String(volume.attachedRentals.length)} rentals` },

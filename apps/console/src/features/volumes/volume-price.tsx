@@ -1,6 +1,6 @@
 import type { Input } from '@millrace/sdk';
 import { useApiQuery } from '../../api/queries.ts';
-import { Money } from '../../ui/money.tsx';
+import { LiveCost, Money } from '../../ui/money.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { QueryView } from '../../ui/states.tsx';
 
@@ -13,18 +13,20 @@ export function VolumePrice({ region, sizeInGb }: Readonly<{ region: string; siz
   );
   return (
     <QueryView query={quote} what="price">
-      {({ costPerHourNanoUsd, costPer30DaysNanoUsd }) => (
+      {({ costPerHourNanoUsd, costPer30DaysNanoUsd, ...quoted }) => (
         <dl className="bg-raised grid grid-cols-2 gap-2 rounded-md px-3 py-2">
           <div>
             <dt className="text-soft text-xs">Per hour</dt>
             <dd className="font-semibold">
               <Money nano={costPerHourNanoUsd} />
+              <LiveCost nano={quoted.liveCostPerHourNanoUsd} perHour />
             </dd>
           </div>
           <div>
             <dt className="text-soft text-xs">30 days</dt>
             <dd className="font-semibold">
               <Money nano={costPer30DaysNanoUsd} />
+              <LiveCost nano={quoted.liveCostPer30DaysNanoUsd} />
             </dd>
           </div>
         </dl>

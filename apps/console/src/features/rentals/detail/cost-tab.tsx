@@ -1,5 +1,5 @@
 import { ReceiptText } from 'lucide-react';
-import { Money } from '../../../ui/money.tsx';
+import { LiveCost, Money, PerHour } from '../../../ui/money.tsx';
 import { Card, KeyFigures } from '../../../ui/page.tsx';
 import { EmptyState, QueryView } from '../../../ui/states.tsx';
 import { rentalBilling } from '../billing.ts';
@@ -20,12 +20,26 @@ export function CostTab({ rental }: Readonly<{ rental: Rental }>) {
               {
                 label: 'Cost so far',
                 value: <Money nano={cost.totalNanoUsd} />,
-                note: 'sum of the lines below',
+                note: (
+                  <>
+                    <LiveCost nano={cost.liveTotalNanoUsd} />
+                    sum of the lines below
+                  </>
+                ),
               },
               { label: 'Posted to ledger', value: <Money nano={cost.postedNanoUsd} /> },
               { label: 'Not posted yet', value: <Money nano={unpostedAmount(cost)} /> },
               { label: 'Held', value: <Money nano={cost.heldNanoUsd} /> },
-              { label: 'Current rate', value: <Money nano={billing.perHour} />, note: billing.words },
+              {
+                label: 'Current rate',
+                value: <PerHour nano={billing.perHour} />,
+                note: (
+                  <>
+                    <LiveCost nano={billing.livePerHour ?? undefined} perHour />
+                    {billing.words}
+                  </>
+                ),
+              },
             ]}
           />
           <Card title="Breakdown">

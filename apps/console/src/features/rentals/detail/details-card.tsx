@@ -1,7 +1,7 @@
 import { Id } from '../../../ui/copy.tsx';
 import { Badge } from '../../../ui/badge.tsx';
 import { Card, DescriptionList } from '../../../ui/page.tsx';
-import { PerHour } from '../../../ui/money.tsx';
+import { LiveCost, PerHour } from '../../../ui/money.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { usdNumberText } from '@millrace/sdk/text';
 import { rentalHardwareText, type Rental } from '../rental.ts';
@@ -55,6 +55,7 @@ function Term({ rental }: Readonly<{ rental: Rental }>) {
     return (
       <>
         On demand, <PerHour usd={currentTerm.costPerHour} />
+        <LiveCost nano={rental.liveCostPerHourNanoUsd} perHour />
       </>
     );
   }

@@ -1,5 +1,5 @@
 import { CopyButton } from '../../../ui/copy.tsx';
-import { Money } from '../../../ui/money.tsx';
+import { LiveCost, Money } from '../../../ui/money.tsx';
 import { Card, DescriptionList } from '../../../ui/page.tsx';
 import { Note, QueryView } from '../../../ui/states.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
@@ -28,6 +28,7 @@ export function ReceiptCard({ rental }: Readonly<{ rental: Rental }>) {
             <div className="flex flex-col gap-4">
               <p className="text-2xl font-semibold">
                 <Money nano={cost.totalNanoUsd} />
+                <LiveCost nano={cost.liveTotalNanoUsd} />
               </p>
               <DescriptionList
                 items={[

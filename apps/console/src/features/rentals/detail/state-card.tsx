@@ -1,5 +1,5 @@
 import { elapsedText } from '@millrace/sdk/text';
-import { Money, PerHour } from '../../../ui/money.tsx';
+import { LiveCost, Money, PerHour } from '../../../ui/money.tsx';
 import { KeyFigures } from '../../../ui/page.tsx';
 import { Note } from '../../../ui/states.tsx';
 import { RelativeTime, useNow, Timestamp } from '../../../ui/time.tsx';
@@ -28,16 +28,17 @@ export function StateCard({ rental }: Readonly<{ rental: Rental }>) {
           {
             label: 'Price',
             value: <PerHour usd={rental.currentTerm.costPerHour} />,
-            note: 'fixed at creation',
+            note: (
+              <>
+                <LiveCost nano={rental.liveCostPerHourNanoUsd} perHour />
+                fixed at creation
+              </>
+            ),
           },
           {
             label: 'Current rate',
-            value: (
-              <>
-                <Money nano={billing.perHour} />
-                <span className="text-soft text-sm font-normal">/h</span>
-              </>
-            ),
+            value: <PerHour nano={billing.perHour} />,
+            note: <LiveCost nano={billing.livePerHour ?? undefined} perHour />,
           },
           { label: 'Spent so far', value: <Money nano={rental.costSoFarNanoUsd} /> },
           {

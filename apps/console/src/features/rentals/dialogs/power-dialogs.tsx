@@ -3,7 +3,7 @@ import { useApiMutation } from '../../../api/queries.ts';
 import { CommandHint } from '../../../ui/copy.tsx';
 import { ConfirmDialog, Dialog } from '../../../ui/dialog.tsx';
 import { CheckboxField } from '../../../ui/field.tsx';
-import { Money, PerHour } from '../../../ui/money.tsx';
+import { LiveCost, Money, PerHour } from '../../../ui/money.tsx';
 import { Note, Problem } from '../../../ui/states.tsx';
 import { useToast } from '../../../ui/toast.tsx';
 import { rentalHandle } from '@millrace/sdk/text';
@@ -54,6 +54,7 @@ export function StopDialog({ rental, open, onClose }: PowerDialogProps) {
                 <>
                   You can start again at any time. Billing continues at{' '}
                   <PerHour usd={rental.currentTerm.costPerHour} />
+                  <LiveCost nano={rental.liveCostPerHourNanoUsd} perHour />
                 </>
               }
             />

@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { SearchX, Server } from 'lucide-react';
 import { Button } from '../../../ui/button.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
-import { Money, PerHour } from '../../../ui/money.tsx';
+import { LiveCost, Money, PerHour } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { RelativeTime } from '../../../ui/time.tsx';
 import { RentalFilters } from './filters.tsx';
@@ -63,7 +63,12 @@ export function LiveList({ search }: Readonly<{ search: RentalsSearch }>) {
             {
               head: 'Price',
               right: true,
-              cell: ({ currentTerm }) => <PerHour usd={currentTerm.costPerHour} />,
+              cell: ({ currentTerm, liveCostPerHourNanoUsd: live }) => (
+                <>
+                  <PerHour usd={currentTerm.costPerHour} />
+                  <LiveCost nano={live} perHour />
+                </>
+              ),
             },
             {
               head: 'Spent so far',
