@@ -87,12 +87,37 @@ test('a rounded amount shows the exact one on keyboard focus', async () => {
   });
 });
 
+test('charts are drawn in the colours of the new theme when the theme changes', async () => {
+  await withDesignPage(async (page) => {
+    const countPixels = (colour: string) =>
+      page.evaluate<number>(`(() => {
+        const canvas = document.querySelector('figure canvas');
+        const copy = document.createElement('canvas');
+        Object.assign(copy, { width: canvas.width, height: canvas.height });
+        const context = copy.getContext('2d', { willReadFrequently: true });
+        context.drawImage(canvas, 0, 0);
+        const { data } = context.getImageData(0, 0, copy.width, copy.height);
+        let count = 0;
+        for (let at = 0; at < data.length; at += 4) {
+          if (\`\${data[at]} \${data[at + 1]} \${data[at + 2]} \${data[at + 3]}\` === '${colour} 255') count += 1;
+        }
+        return count;
+      })()`);
+    // The first series in light and dark.
+    await expect.poll(() => countPixels('15 118 110')).toBeGreaterThan(100);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expect.poll(() => countPixels('45 212 191')).toBeGreaterThan(100);
+    expect(await countPixels('15 118 110')).toBe(0);
+  });
+});
+
 test('figures have equal widths in the bundled font', async () => {
   await withDesignPage(async (page) => {
     expect(await page.evaluate<boolean>(`document.fonts.check('14px "Inter Variable"')`)).toBe(true);
     const widths = await page.evaluate<number[]>(`['1111', '8888', '0000'].map((text) => {
       const probe = document.body.appendChild(document.createElement('span'));
       probe.textContent = text;
+      probe.className = 'tabular-nums';
       const { width } = probe.getBoundingClientRect();
       probe.remove();
       return width;

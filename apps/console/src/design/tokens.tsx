@@ -73,7 +73,7 @@ export function Tokens() {
         </ul>
       </Example>
       <Example name="Tabular figures">
-        <div>
+        <div className="tabular-nums">
           <p>1,111.11</p>
           <p>8,888.88</p>
         </div>

@@ -33,16 +33,18 @@ const toneClasses: Readonly<Record<Tone, string>> = {
 interface BadgeProps {
   /** Without a tone, the badge is a label and not a status. */
   readonly tone?: Tone;
+  /** False for a label that has a colour. */
+  readonly shape?: boolean;
   readonly children: ReactNode;
 }
 
 /** Short status. Each tone has a colour and a shape, because some users do not see the colours. */
-export function Badge({ tone, children }: BadgeProps) {
+export function Badge({ tone, shape = tone !== undefined, children }: BadgeProps) {
   return (
     <span
       className={`inline-flex items-center gap-1 rounded-sm px-1.5 py-0.5 text-xs font-medium whitespace-nowrap ${toneClasses[tone ?? 'plain']}`}
     >
-      {tone !== undefined && <StatusShape tone={tone} />}
+      {shape && <StatusShape tone={tone ?? 'plain'} />}
       {children}
     </span>
   );

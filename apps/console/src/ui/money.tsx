@@ -1,13 +1,19 @@
 import { usdToNano, usdText } from '@millrace/sdk/text';
+import { createContext, use } from 'react';
 import { headlineUsd } from './headline-usd.ts';
 import { WithTooltip } from './with-tooltip.tsx';
 
-/** Exact amount as in the ledger; the value of the `<data>` element has it in nano-USD. For tables and details. */
-export function Money({ nano, signed }: Readonly<{ nano: string | bigint; signed?: boolean }>) {
+/** Set by `KeyFigures`: amounts inside are headlines. */
+export const HeadlineContext = createContext(false);
+
+/** Exact amount as in the ledger; the value of the `<data>` element has it in nano-USD. Key figures round it to cents. */
+export function Money({ nano, signed = false }: Readonly<{ nano: string | bigint; signed?: boolean }>) {
+  const isHeadline = use(HeadlineContext);
+  if (isHeadline) return <HeadlineMoney nano={nano} signed={signed} />;
   const amount = BigInt(nano);
   return (
     <data value={amount.toString()} className="tabular-nums">
-      {signed === true && amount > 0n ? '+' : ''}
+      {signed && amount > 0n ? '+' : ''}
       {usdText(amount)}
     </data>
   );
@@ -26,7 +32,7 @@ export function HeadlineMoney({ nano, signed = false, per }: HeadlineMoneyProps)
   const amount = (
     <span className="whitespace-nowrap tabular-nums">
       <data value={BigInt(nano).toString()}>{text}</data>
-      {per !== undefined && <span className="text-soft text-[0.75em] font-normal">/{per}</span>}
+      {per !== undefined && <span className="text-soft font-normal">/{per}</span>}
     </span>
   );
   if (exact === null) return amount;

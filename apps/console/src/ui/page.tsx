@@ -1,4 +1,5 @@
 import { useEffect, type ReactNode } from 'react';
+import { HeadlineContext } from './money.tsx';
 import { setPageTitle } from './page-title.ts';
 
 interface PageHeaderProps {
@@ -77,14 +78,16 @@ interface KeyFigure {
 /** Figures stand on the page without a box: they are read before the cards. */
 export function KeyFigures({ items }: Readonly<{ items: readonly KeyFigure[] }>) {
   return (
-    <dl className="mb-section grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-[repeat(auto-fit,minmax(9.5rem,1fr))]">
+    <dl className="mb-section grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-[repeat(auto-fill,minmax(11rem,1fr))]">
       {items.map(({ label, value, note, lead = false }) => (
         <div
           key={label}
           className={`min-w-0 border-l-2 pl-4 ${lead ? 'border-accent col-span-2 sm:col-span-1' : 'border-line'}`}
         >
           <dt className="text-soft text-xs font-medium">{label}</dt>
-          <dd className={`mt-0.5 font-semibold break-words ${lead ? 'text-3xl' : 'text-xl'}`}>{value}</dd>
+          <dd className={`mt-0.5 font-semibold break-words ${lead ? 'text-3xl' : 'text-xl'}`}>
+            <HeadlineContext value>{value}</HeadlineContext>
+          </dd>
           {note !== undefined && <dd className="text-soft mt-0.5 text-xs text-pretty">{note}</dd>}
         </div>
       ))}

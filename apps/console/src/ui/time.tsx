@@ -18,7 +18,7 @@ export function useNow(everyMs: number): number {
 export function Timestamp({ at }: Readonly<{ at: string }>) {
   const instant = new Date(at);
   return (
-    <time dateTime={at} title={zoned.format(instant)}>
+    <time dateTime={at} title={zoned.format(instant)} className="tabular-nums">
       {whole.format(instant)}
     </time>
   );
@@ -28,7 +28,7 @@ export function Timestamp({ at }: Readonly<{ at: string }>) {
 export function RelativeTime({ at }: Readonly<{ at: string }>) {
   const now = useNow(5_000);
   return (
-    <time dateTime={at} title={zoned.format(new Date(at))} className="whitespace-nowrap">
+    <time dateTime={at} title={zoned.format(new Date(at))} className="whitespace-nowrap tabular-nums">
       {relativeText(at, now)}
     </time>
   );

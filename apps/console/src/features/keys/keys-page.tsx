@@ -131,7 +131,9 @@ function useColumns(now: number, onOpen: (open: OpenDialog) => void): readonly C
       cell: (key) => (
         <span className="inline-flex flex-wrap gap-1">
           <StateBadge state={keyState(key, now)} />
-          <Badge tone={key.mode === 'test' ? 'warn' : 'plain'}>{key.mode}</Badge>
+          <Badge tone={key.mode === 'test' ? 'warn' : 'plain'} shape={false}>
+            {key.mode}
+          </Badge>
         </span>
       ),
     },

@@ -35,7 +35,10 @@ const columns: readonly Column<Entry>[] = [
     main: true,
     cell: ({ id, kind, description, reverses }) => (
       <span className="font-normal">
-        <Badge tone={kind === 'charge' ? 'plain' : 'info'}>{entryKindText(kind)}</Badge> {description}
+        <Badge tone={kind === 'charge' ? 'plain' : 'info'} shape={false}>
+          {entryKindText(kind)}
+        </Badge>{' '}
+        {description}
         {reverses !== null && (
           <span className="text-soft block text-xs">
             reverses <code className="break-all">{reverses}</code>

@@ -126,7 +126,7 @@ function VolumeCards({ volume }: Readonly<{ volume: VolumeDetail }>) {
   const phase = volumePhase(volume);
   return (
     <>
-      <section aria-label="Status" className="border-line bg-surface mb-4 rounded-lg border p-4">
+      <section aria-label="Status" className="border-line bg-surface mb-block rounded-lg border p-4">
         <p>
           <strong>{`${phase.slice(0, 1).toUpperCase()}${phase.slice(1)}:`}</strong> {phaseDescription(volume)}
         </p>

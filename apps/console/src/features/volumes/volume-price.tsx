@@ -2,6 +2,7 @@ import type { Input } from '@millrace/sdk';
 import { useApiQuery } from '../../api/queries.ts';
 import { LiveCost, Money } from '../../ui/money.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
+import { LinesSkeleton } from '../../ui/skeleton.tsx';
 import { QueryView } from '../../ui/states.tsx';
 
 export function VolumePrice({ region, sizeInGb }: Readonly<{ region: string; sizeInGb: number }>) {
@@ -12,7 +13,7 @@ export function VolumePrice({ region, sizeInGb }: Readonly<{ region: string; siz
     { keepPrevious: true },
   );
   return (
-    <QueryView query={quote} what="price">
+    <QueryView query={quote} what="price" skeleton={<LinesSkeleton what="price" lines={1} />}>
       {({ costPerHourNanoUsd, costPer30DaysNanoUsd, ...quoted }) => (
         <dl className="bg-raised grid grid-cols-2 gap-2 rounded-md px-3 py-2">
           <div>

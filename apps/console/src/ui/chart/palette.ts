@@ -24,20 +24,21 @@ export interface Palette {
 
 /** Canvas does not support light-dark(), so the values are read from an element. */
 export function readPalette(place: HTMLElement): Palette {
-  const probe = document.createElement('span');
-  place.append(probe);
+  // A new element for each colour: while the theme changes, browsers return the same colour for one element.
   const colour = (name: string): string => {
+    const probe = document.createElement('span');
     probe.style.color = `var(${name})`;
-    return getComputedStyle(probe).color;
+    place.append(probe);
+    const { color } = getComputedStyle(probe);
+    probe.remove();
+    return color;
   };
-  const palette = {
+  return {
     text: colour('--color-soft'),
     grid: colour('--color-line'),
-    font: `12px ${getComputedStyle(probe).fontFamily}`,
+    font: `12px ${getComputedStyle(place).fontFamily}`,
     series: seriesColours.map(({ name }) => colour(name)),
   };
-  probe.remove();
-  return palette;
 }
 
 /** Calls back when the theme changes or the font arrives. */

@@ -15,7 +15,7 @@ export function StateCard({ rental }: Readonly<{ rental: Rental }>) {
   const end = rental.currentTerm.reservationEndsAt ?? rental.currentTerm.reservedUntil ?? rental.expiresAt;
   return (
     <>
-      <section aria-label="Status" className="border-line bg-surface mb-4 rounded-lg border p-4">
+      <section aria-label="Status" className="border-line bg-surface mb-block rounded-lg border p-4">
         <p>
           <strong>{rental.status}:</strong> {stateDescription(rental)}
         </p>
