@@ -107,11 +107,18 @@ test('models and prices are public, and trying a model requires sign-in', () =>
 
 test('a marketplace machine is found, rented at the listed price, terminated, and has a receipt', () =>
   inTestMode(async ({ page, goto }) => {
-    await goto('/marketplace?gpu=H200');
-    const row = page.getByRole('row', { name: /H200/ }).first();
+    await goto('/marketplace');
+    await page.getByRole('checkbox', { name: /H200/ }).check();
+    await page.waitForURL(/gpu=/);
+    const machines = page.getByRole('table', { name: /^Machines with .*H200/ });
+    await page
+      .getByRole('table', { name: /^Machines with/ })
+      .nth(1)
+      .waitFor({ state: 'detached' });
+    await page.getByText(/each, unverified · \d+ machines?$/).waitFor();
+    const row = machines.getByRole('row').nth(1);
     const listed = await nanoIn(row);
-    await row.getByText(/each, unverified$/).waitFor();
-    await row.getByRole('link', { name: /^Rent/ }).click();
+    await row.getByRole('link', { name: /^Rent/ }).first().click();
     await page.getByRole('heading', { level: 1, name: /^Rent .*H200.* \(unverified\)$/ }).waitFor();
     await page.getByText(/^\d+ × .*H200.* \(unverified\)$/).waitFor();
     await page.getByRole('spinbutton', { name: 'GPUs' }).fill('2');

@@ -6,38 +6,9 @@ import {
   networkTexts,
   perHour,
   rentDisabledReason,
-  type Machine,
+  supplierName,
 } from './machine.ts';
-
-const machine: Machine = {
-  id: 'nod_1',
-  status: 'node_ready',
-  hardware: {
-    cpus: [{ hardware_type: 'cpu', model: 'EPYC 9654', cores: 96, virtual_cores: 192 }],
-    gpus: [
-      {
-        hardware_type: 'gpu',
-        model: 'H100',
-        clock_speed: 0,
-        compute_power: 0,
-        ram: 81_559,
-        interface: 'PCIe',
-      },
-    ],
-    storage: [{ hardware_type: 'storage', capacity: 3_840 }],
-    ram: [{ hardware_type: 'ram', capacity: 1_048_576 }],
-  },
-  instances: [],
-  location: { region: 'eu-west-1' },
-  network: { bandwidth_mbps_down: 940.4, bandwidth_mbps_up: 870.6, public_ip: true },
-  gpus_total: 8,
-  gpus_reserved: 3,
-  has_persistent_storage: false,
-  supplier_id: 'platform',
-  pricing: { price: { amount: 1.999999999, period: 'hourly', agent: 'platform' } },
-  reserved: false,
-  cluster_name: 'c1',
-};
+import { machineFixture as machine } from './machine.fixture.ts';
 
 test('freeGpus and perHour return available GPUs and the exact price', () => {
   expect(freeGpus(machine)).toBe(5);
@@ -61,4 +32,9 @@ test('rentDisabledReason says why a machine cannot be rented', () => {
   expect(rentDisabledReason(machine)).toBeNull();
   expect(rentDisabledReason({ ...machine, gpus_reserved: 8 })).toMatch(/are rented/);
   expect(rentDisabledReason({ ...machine, status: 'node_offline' })).toMatch(/is offline/);
+});
+
+test('supplierName names the operator and shortens other ids', () => {
+  expect(supplierName('platform')).toBe('the operator');
+  expect(supplierName('sup_01abcdef')).toBe('supplier abcdef');
 });

@@ -42,6 +42,11 @@ export function networkTexts({ network }: Pick<Machine, 'network'>): readonly st
   ];
 }
 
+/** Short name of a supplier, whose full id is for copying. */
+export function supplierName(supplierId: string): string {
+  return supplierId === 'platform' ? 'the operator' : `supplier ${supplierId.slice(-6)}`;
+}
+
 export function perHour({ pricing }: Pick<Machine, 'pricing'>, gpus: number): bigint {
   return usdToNano(pricing.price.amount) * BigInt(gpus);
 }

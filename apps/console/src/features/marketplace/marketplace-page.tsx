@@ -1,39 +1,35 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { SearchX, Store } from 'lucide-react';
-import { useState, type ReactNode } from 'react';
+import { Store } from 'lucide-react';
+import { useMemo } from 'react';
+import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
-import { StateBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { CommandHint, Id } from '../../ui/copy.tsx';
-import { CheckboxField, SelectField, TextField } from '../../ui/field.tsx';
-import { PagedTable, usePages } from '../../ui/list.tsx';
-import { PerHour } from '../../ui/money.tsx';
-import { Card, PageHeader } from '../../ui/page.tsx';
-import { Note } from '../../ui/states.tsx';
-import type { Column } from '../../ui/table.tsx';
-import {
-  freeGpus,
-  gibibytes,
-  gpuName,
-  hardwareTexts,
-  networkTexts,
-  perHour,
-  rentDisabledReason,
-  type Machine,
-} from './machine.ts';
-import { priceLabels } from './rent-form.ts';
-import { toListInput, machinesCommand, machineSorts, searchIssues, type MachineSearch } from './search.ts';
+import { CommandHint } from '../../ui/copy.tsx';
+import { SelectField } from '../../ui/field.tsx';
 import { LinkButton } from '../../ui/link.tsx';
+import { usePages } from '../../ui/list.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Loading, Note, Problem } from '../../ui/states.tsx';
+import { definedParams } from '../../app/search-params.ts';
+import { FacetPanel, type SearchChange } from './facet-panel.tsx';
+import { facetsOf } from './facets.ts';
+import { GroupCard } from './group-card.tsx';
+import { groupMachines } from './groups.ts';
+import type { Machine } from './machine.ts';
+import { machinesCommand, machineSorts, toListInput, type MachineSearch } from './search.ts';
+
+/** Limit of the API. Filters offer the values of this many machines, the cheapest ones. */
+const MACHINES_MAX = 1_000;
+const PAGE_SIZE = 200;
 
 export function MarketplacePage() {
   const search = useSearch({ from: '/shell/inside/marketplace' });
   const { place } = useSession();
-  const query = toListInput(search, place.mode);
-  const pages = usePages<Machine>(
-    ['marketplace', 'machines', query],
-    (client, signal) => client.marketplace.list({ ...query, limit: 50 }, { signal }),
-    { refetchMs: 10_000 },
-  );
+  const navigate = useNavigate();
+  const isTest = place.mode === 'test';
+  const facets = useFacets(search.all);
+  const change = (changes: SearchChange): void =>
+    void navigate({ to: '/marketplace', search: definedParams({ ...search, ...changes }), replace: true });
   return (
     <>
       <PageHeader
@@ -41,196 +37,140 @@ export function MarketplacePage() {
         about="Machines from suppliers at their own prices. Rent single GPUs, billed by the second."
         actions={<LinkButton to="/instances">Your instances</LinkButton>}
       />
-      <Filters search={search} isTest={place.mode === 'test'} />
-      {place.mode === 'test' && (
+      {isTest && (
         <div className="mb-4">
           <Note>Test mode is free. The prices shown are live prices.</Note>
         </div>
       )}
-      <Card flush>
-        <PagedTable
-          pages={pages}
-          what="machines"
-          caption="Marketplace machines"
-          columns={columnsOf(place.mode)}
-          {...(Object.keys(search).length > 0 ? noneFits : noneFree)}
-        />
-      </Card>
-      <p className="text-soft mb-4 text-xs">
-        Machines report their own hardware; network speed was measured when they joined. A supplier controls
-        its host and can read your data.
-      </p>
-      <CommandHint command={machinesCommand(search)} />
+      <div className="grid gap-x-6 lg:grid-cols-[14rem_minmax(0,1fr)]">
+        <FacetPanel search={search} facets={facets} isTest={isTest} onChange={change} />
+        <div className="min-w-0">
+          <Machines
+            search={search}
+            hasPerformance={facets.hasPerformance}
+            onSort={(sort) => change({ sort })}
+          />
+          <p className="text-soft mb-4 text-xs">
+            Machines report their own hardware; network speed was measured when they joined. A supplier
+            controls its host and can read your data.
+          </p>
+          <CommandHint command={machinesCommand(search)} />
+        </div>
+      </div>
     </>
   );
 }
 
-const lines = (words: readonly ReactNode[]): ReactNode => (
-  <ul className="text-xs">
-    {words.map((word, index) => (
-      <li key={index}>{word}</li>
-    ))}
-  </ul>
-);
-
-const columnsOf = (mode: 'live' | 'test'): readonly Column<Machine>[] => [
-  {
-    head: 'GPUs',
-    main: true,
-    cell: (machine) => (
-      <span className="flex flex-col">
-        <span>{gpuName(machine)}</span>
-        <span className="text-soft text-xs font-normal">
-          {machine.hardware.gpus[0] === undefined
-            ? ''
-            : `${gibibytes(machine.hardware.gpus[0].ram)} each, unverified`}
-        </span>
-      </span>
-    ),
-  },
-  {
-    head: 'Available',
-    cell: (machine) => (
-      <span className="flex flex-col items-end gap-1 md:items-start">
-        <span className="whitespace-nowrap">
-          {freeGpus(machine)} of {machine.gpus_total}
-        </span>
-        {machine.status !== 'node_ready' && <StateBadge state={machine.status} />}
-      </span>
-    ),
-  },
-  { head: priceLabels(mode).gpu, right: true, cell: (machine) => <PerHour nano={perHour(machine, 1)} /> },
-  { head: 'Hardware', cell: (machine) => lines(hardwareTexts(machine)) },
-  { head: 'Network', cell: (machine) => lines(networkTexts(machine)) },
-  {
-    head: 'Location',
-    cell: (machine) =>
-      lines([
-        machine.location.region,
-        machine.supplier_id === 'platform' ? 'by the operator' : <>by {machine.supplier_id}</>,
-        <Id key="id" value={machine.id} what="machine ID" />,
-      ]),
-  },
-  { head: 'Actions', cell: (machine) => <RentLink machine={machine} /> },
-];
-
-function RentLink({ machine }: Readonly<{ machine: Machine }>) {
-  const { mayNot } = useSession();
-  const why = mayNot('marketplace:write') || rentDisabledReason(machine);
-  if (why !== null) return <Button off={why}>Rent</Button>;
-  return (
-    <LinkButton
-      to="/marketplace/$nodeName"
-      params={{ nodeName: machine.id }}
-      aria-label={`Rent ${gpuName(machine)} on ${machine.id}`}
-      kind="primary"
-    >
-      Rent
-    </LinkButton>
+/** Of all machines, so that choosing one value does not hide the others. */
+function useFacets(all: MachineSearch['all']) {
+  const { place } = useSession();
+  const query = toListInput(definedParams({ all }), place.mode);
+  const { data } = useApiQuery(
+    ['marketplace', 'facets', query],
+    async (client, signal) => {
+      const { items } = await client.marketplace.list({ ...query, limit: MACHINES_MAX }, { signal });
+      return facetsOf([...items]);
+    },
+    { refetchMs: 60_000 },
   );
+  return data ?? facetsOf([]);
 }
 
 const sortLabels: Readonly<Record<(typeof machineSorts)[number], string>> = {
   price: 'Lowest price',
+  value: 'Most TFLOPS for the price',
   free: 'Most GPUs',
   memory: 'Most GPU memory',
   download: 'Fastest download',
 };
 
-type Change = { [Name in keyof MachineSearch]: MachineSearch[Name] | undefined };
+interface MachinesProps {
+  readonly search: MachineSearch;
+  readonly hasPerformance: boolean;
+  readonly onSort: (sort: NonNullable<MachineSearch['sort']>) => void;
+}
 
-function Filters({ search, isTest }: Readonly<{ search: MachineSearch; isTest: boolean }>) {
-  const navigate = useNavigate();
-  const issues = searchIssues(search);
-  const go = (change: Change): void => {
-    const chosen = Object.entries({ ...search, ...change }).filter(([, value]) => value !== undefined);
-    void navigate({ to: '/marketplace', search: Object.fromEntries(chosen), replace: true });
-  };
-  const text = (field: 'gpu' | 'gpus' | 'max' | 'region' | 'supplier') => ({
-    value: search[field] ?? '',
-    onValue: (value: string) => go({ [field]: value === '' ? undefined : value }),
-  });
+function Machines({ search, hasPerformance, onSort }: MachinesProps) {
+  const { place } = useSession();
+  const query = toListInput(search, place.mode);
+  const { sort = 'price' } = search;
+  const pages = usePages<Machine>(
+    ['marketplace', 'machines', sort === 'value', query],
+    (client, signal) =>
+      client.marketplace.list({ ...query, limit: sort === 'value' ? MACHINES_MAX : PAGE_SIZE }, { signal }),
+    { refetchMs: 10_000 },
+  );
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = pages;
+  const groups = useMemo(
+    () =>
+      groupMachines(
+        (data?.pages ?? []).flatMap(({ items }) => [...items]),
+        sort === 'value' ? 'value' : 'listed',
+      ),
+    [data, sort],
+  );
+  const machineCount = groups.reduce((sum, group) => sum + group.machineCount, 0);
+  // Without measurements, sorting by performance has no effect.
+  const sorts = machineSorts.filter((each) => each !== 'value' || hasPerformance || sort === 'value');
   return (
-    <div className="mb-4 flex flex-col gap-3">
-      <div className="grid grid-cols-1 gap-3 sm:grid-cols-2 lg:grid-cols-3 xl:grid-cols-6">
-        <DelayedTextField label="GPU model" placeholder="H100" {...text('gpu')} />
-        <DelayedTextField
-          label="Min available GPUs"
-          placeholder="1"
-          inputMode="numeric"
-          error={issues.gpus}
-          {...text('gpus')}
-        />
-        <DelayedTextField
-          label="Max price per hour (USD)"
-          placeholder="2.50"
-          inputMode="decimal"
-          error={issues.max}
-          {...text('max')}
-        />
-        {!isTest && <DelayedTextField label="Region" placeholder="us-central-1" {...text('region')} />}
-        <DelayedTextField label="Supplier" placeholder="platform" {...text('supplier')} />
+    <>
+      <div className="mb-3 flex flex-wrap items-end justify-between gap-3">
+        <p role="status" className="text-soft">
+          {data !== undefined &&
+            `${machineCount === 1 ? '1 machine' : `${String(machineCount)} machines`}${hasNextPage ? ', more available' : ''}`}
+        </p>
         <SelectField
           label="Sort by"
-          value={search.sort ?? 'price'}
-          choices={machineSorts.map((value) => ({ value, label: sortLabels[value] }))}
-          onValue={(sort) => go({ sort })}
+          value={sort}
+          choices={sorts.map((value) => ({ value, label: sortLabels[value] }))}
+          onValue={onSort}
         />
       </div>
-      <CheckboxField
-        label="Show unavailable machines"
-        checked={search.all === 'yes'}
-        onValue={(value) => go({ all: value ? 'yes' : undefined })}
-      />
-    </div>
+      {error !== null && (
+        <div className="mb-4">
+          <Problem error={error} doing="load the machines" retry={() => void refetch()} />
+        </div>
+      )}
+      {data === undefined && error === null && <Loading what="machines" />}
+      {data !== undefined && groups.length === 0 && <NoMachines search={search} />}
+      {groups.map((group) => (
+        <GroupCard key={group.id} group={group} mode={place.mode} />
+      ))}
+      {hasNextPage && (
+        <div className="mb-4">
+          <Button busy={isFetchingNextPage && 'Loading more…'} onClick={() => void fetchNextPage()}>
+            Show more
+          </Button>
+        </div>
+      )}
+    </>
   );
 }
 
-interface DelayedTextFieldProps {
-  readonly label: string;
-  readonly placeholder: string;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-  readonly inputMode?: 'numeric' | 'decimal';
-  readonly error?: string | undefined;
-}
-
-/** Applies the filter on blur or Enter, not at every keystroke. */
-function DelayedTextField({ label, placeholder, value, onValue, inputMode, error }: DelayedTextFieldProps) {
-  const [typed, setTyped] = useState({ from: value, text: value });
-  // Show the value of the URL after back or forward.
-  const text = typed.from === value ? typed.text : value;
-  const take = (): void => onValue(text.trim());
+function NoMachines({ search }: Readonly<{ search: MachineSearch }>) {
+  const isFiltered = Object.keys(search).some((name) => name !== 'sort');
   return (
-    <TextField
-      label={label}
-      placeholder={placeholder}
-      value={text}
-      error={error}
-      {...(inputMode === undefined ? {} : { inputMode })}
-      onValue={(text) => setTyped({ from: value, text })}
-      onBlur={take}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') take();
-      }}
-    />
+    <Card>
+      {isFiltered ? (
+        <EmptyState
+          icon={Store}
+          title="No machines match"
+          action={
+            <LinkButton to="/marketplace" search={{}}>
+              Clear filters
+            </LinkButton>
+          }
+        >
+          Remove a filter, or show unavailable machines.
+        </EmptyState>
+      ) : (
+        <EmptyState
+          title="No machines available"
+          action={<LinkButton to="/catalog">Browse the catalog</LinkButton>}
+        >
+          Machines appear here when suppliers list them. The catalog has the operator’s own offers.
+        </EmptyState>
+      )}
+    </Card>
   );
 }
-
-const noneFits = {
-  icon: SearchX,
-  empty: 'No machines match',
-  hint: 'Remove a filter, or show unavailable machines.',
-  action: (
-    <LinkButton to="/marketplace" search={{}}>
-      Clear filters
-    </LinkButton>
-  ),
-};
-
-const noneFree = {
-  icon: Store,
-  empty: 'No machines available',
-  hint: 'Machines appear here when suppliers list them. The catalog has the operator’s own offers.',
-  action: <LinkButton to="/catalog">Browse the catalog</LinkButton>,
-};

@@ -3,33 +3,46 @@ import { parseUsd } from '@millrace/sdk/text';
 import { enumParam, definedParams, textParam } from '../../app/search-params.ts';
 import { shellQuoted } from '../playground/snippets.ts';
 
-/** Marketplace filters, stored in the URL. */
+/** Marketplace filters, stored in the URL. Lists are separated by commas. */
 export interface MachineSearch {
   readonly gpu?: string;
+  readonly region?: string;
+  readonly supplier?: string;
   /** Minimum number of available GPUs. */
   readonly gpus?: string;
   /** USD per GPU-hour, as typed. */
+  readonly min?: string;
   readonly max?: string;
-  readonly region?: string;
-  readonly supplier?: string;
   /** Include machines that are rented or not ready. */
   readonly all?: 'yes';
   readonly sort?: MachineSort;
 }
 
-export const machineSorts = ['price', 'free', 'memory', 'download'] as const;
+export const machineSorts = ['price', 'value', 'free', 'memory', 'download'] as const;
 export type MachineSort = (typeof machineSorts)[number];
 
 export function parseMachineSearch(search: Readonly<Record<string, unknown>>): MachineSearch {
   return definedParams({
     gpu: textParam(search['gpu']),
-    gpus: textParam(search['gpus']),
-    max: textParam(search['max']),
     region: textParam(search['region']),
     supplier: textParam(search['supplier']),
+    gpus: textParam(search['gpus']),
+    min: textParam(search['min']),
+    max: textParam(search['max']),
     all: enumParam(search['all'], ['yes']),
     sort: enumParam(search['sort'], machineSorts),
   });
+}
+
+export function listParam(text: string | undefined): readonly string[] {
+  return (text ?? '').split(',').filter((value) => value !== '');
+}
+
+/** The list with the value added, or removed if it was in it; undefined if nothing is left. */
+export function toggleInList(text: string | undefined, value: string): string | undefined {
+  const before = listParam(text);
+  const after = before.includes(value) ? before.filter((each) => each !== value) : [...before, value];
+  return after.length === 0 ? undefined : after.join(',');
 }
 
 export interface InstanceSearch {
@@ -45,31 +58,27 @@ export const testRegion = 'mock-region';
 
 type ListMachinesInput = Input<'listMarketplaceMachines'>;
 
+const byPrice = { field: 'pricing.price.amount', dir: 'asc' } as const;
+
+/** The API cannot sort by value, so `groupMachines` does. */
 const apiSorts: Readonly<Record<MachineSort, NonNullable<ListMachinesInput['sort']>>> = {
-  price: [{ field: 'pricing.price.amount', dir: 'asc' }],
-  free: [
-    { field: 'gpus_total', dir: 'desc' },
-    { field: 'pricing.price.amount', dir: 'asc' },
-  ],
-  memory: [
-    { field: 'hardware.gpus.ram', dir: 'desc' },
-    { field: 'pricing.price.amount', dir: 'asc' },
-  ],
-  download: [
-    { field: 'network.bandwidth_mbps_down', dir: 'desc' },
-    { field: 'pricing.price.amount', dir: 'asc' },
-  ],
+  price: [byPrice],
+  value: [byPrice],
+  free: [{ field: 'gpus_total', dir: 'desc' }, byPrice],
+  memory: [{ field: 'hardware.gpus.ram', dir: 'desc' }, byPrice],
+  download: [{ field: 'network.bandwidth_mbps_down', dir: 'desc' }, byPrice],
 };
 
+type PriceField = 'min' | 'max';
+
 /** Validation messages by field. */
-export function searchIssues({ gpus, max }: MachineSearch): {
-  readonly gpus?: string;
-  readonly max?: string;
-} {
-  return {
-    ...(gpus !== undefined && !/^[1-9]\d{0,3}$/.test(gpus) && { gpus: 'Enter a whole number of 1 or more.' }),
-    ...(max !== undefined && parsePrice(max) === null && { max: 'Enter an amount such as 2.50.' }),
-  };
+export function searchIssues(search: MachineSearch): { readonly [Field in PriceField]?: string } {
+  const issues: { [Field in PriceField]?: string } = {};
+  for (const field of ['min', 'max'] as const) {
+    const text = search[field];
+    if (text !== undefined && parsePrice(text) === null) issues[field] = 'Enter an amount such as 2.50.';
+  }
+  return issues;
 }
 
 function parsePrice(text: string): bigint | null {
@@ -77,37 +86,54 @@ function parsePrice(text: string): bigint | null {
   return nano === null || nano < 0n ? null : nano;
 }
 
+/** In USD, as the API expects it; undefined if it is empty or invalid. */
+function priceOf(text: string | undefined): number | undefined {
+  if (text === undefined || parsePrice(text) === null) return undefined;
+  return Number(text.replaceAll(/[$,]/g, ''));
+}
+
+function oneOrMore(text: string | undefined): string | { in: string[] } | undefined {
+  const values = listParam(text);
+  return values.length > 1 ? { in: [...values] } : values[0];
+}
+
 /** The API request; invalid values are left out. */
 export function toListInput(
   search: MachineSearch,
   mode: 'live' | 'test',
 ): Pick<ListMachinesInput, 'filters' | 'sort'> {
-  const issues = searchIssues(search);
-  const { gpu, gpus, max, supplier, all, sort = 'price' } = search;
-  const region = mode === 'test' ? testRegion : search.region;
+  const { gpus, all, sort = 'price' } = search;
+  const min = priceOf(search.min);
   return {
     filters: {
-      ...(gpu !== undefined && { gpu_model: gpu }),
-      ...(gpus !== undefined && issues.gpus === undefined && { min_gpus_available: Number(gpus) }),
-      ...(max !== undefined &&
-        issues.max === undefined && { max_price: Number(max.replaceAll(/[$,]/g, '')) }),
-      ...(region !== undefined && { region }),
-      ...(supplier !== undefined && { supplier_id: supplier }),
+      ...definedParams({
+        gpu_model: oneOrMore(search.gpu),
+        region: mode === 'test' ? testRegion : oneOrMore(search.region),
+        supplier_id: oneOrMore(search.supplier),
+        max_price: priceOf(search.max),
+      }),
+      ...(gpus !== undefined && isCount(gpus) && { min_gpus_available: Number(gpus) }),
+      ...(min !== undefined && { 'pricing.price.amount': { gte: min } }),
       ...(all === undefined && { available: true }),
     },
     sort: apiSorts[sort],
   };
 }
 
+function isCount(text: string): boolean {
+  return /^[1-9]\d{0,3}$/.test(text);
+}
+
+/** Values of a list can be given to the command one at a time only, so longer lists are left out. */
 export function machinesCommand(search: MachineSearch): string {
-  const { gpu, gpus, max, region, all } = search;
-  const issues = searchIssues(search);
+  const { gpus, max, all } = search;
+  const [gpu, region] = [oneOrMore(search.gpu), oneOrMore(search.region)];
   return [
     'millrace market list',
-    ...(gpu === undefined ? [] : [`--gpu ${shellQuoted(gpu)}`]),
-    ...(gpus === undefined || issues.gpus !== undefined ? [] : [`--gpus ${gpus}`]),
-    ...(max === undefined || issues.max !== undefined ? [] : [`--max-price ${shellQuoted(max)}`]),
-    ...(region === undefined ? [] : [`--region ${shellQuoted(region)}`]),
+    ...(typeof gpu === 'string' ? [`--gpu ${shellQuoted(gpu)}`] : []),
+    ...(gpus !== undefined && isCount(gpus) ? [`--gpus ${gpus}`] : []),
+    ...(max !== undefined && parsePrice(max) !== null ? [`--max-price ${shellQuoted(max)}`] : []),
+    ...(typeof region === 'string' ? [`--region ${shellQuoted(region)}`] : []),
     ...(all === undefined ? [] : ['--all']),
   ].join(' ');
 }
