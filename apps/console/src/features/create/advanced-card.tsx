@@ -95,13 +95,15 @@ export function AdvancedCard({ spec, idleProblem, draft, issues, onChange }: Adv
             onValue={(userData) => onChange({ userData })}
             error={issues.userData}
           />
-          <CheckboxField
-            form={FORM_ID}
-            label="Enable monitoring"
-            hint="Shows GPU and system metrics, kept for 7 days."
-            checked={draft.monitoring}
-            onValue={(monitoring) => onChange({ monitoring })}
-          />
+          {spec.type === 'virtual-machine' && (
+            <CheckboxField
+              form={FORM_ID}
+              label="Enable monitoring"
+              hint="Shows GPU and system metrics, kept for 7 days. Free."
+              checked={draft.monitoring}
+              onValue={(monitoring) => onChange({ monitoring })}
+            />
+          )}
         </div>
       </details>
     </Card>

@@ -26,7 +26,7 @@ const commandOf = (change: Partial<Draft>, spec = machine, label: string | null 
   createCommand(read(change, spec).order, spec, label);
 
 describe('parseDraft and createCommand', () => {
-  it('omit everything that was not set', () => {
+  it('omit everything that was not set, except monitoring, which is on', () => {
     expect(read({})).toEqual({
       issues: {},
       order: {
@@ -37,6 +37,7 @@ describe('parseDraft and createCommand', () => {
           gpuType: 'h100',
           networkType: 'ethernet',
           region: 'us-central-1',
+          monitoringEnabled: true,
         },
       },
       ttlSeconds: null,
@@ -44,7 +45,7 @@ describe('parseDraft and createCommand', () => {
       maxNanoUsd: null,
     });
     expect(commandOf({})).toBe(
-      'millrace rental create --gpu h100 --count 2 --region us-central-1 --network ethernet --name calm-brook-42',
+      'millrace rental create --gpu h100 --count 2 --region us-central-1 --network ethernet --name calm-brook-42 --monitoring',
     );
   });
 
@@ -110,6 +111,8 @@ describe('parseDraft and createCommand', () => {
     expect(read(old, metal).order.body).toMatchObject({ storageVolume: { isNew: false, id: 7 } });
     expect(commandOf(old, metal, 'mine')).toContain('--volume mine');
     expect(read(old, metal).newVolumeGb).toBeNull();
+    expect(read(old, metal).order.body).not.toHaveProperty('monitoringEnabled');
+    expect(read({ monitoring: false }).order.body).not.toHaveProperty('monitoringEnabled');
     // Chosen before the machine type was changed back.
     expect(read(old).order.body).not.toHaveProperty('storageVolume');
   });

@@ -53,7 +53,7 @@ export function newDraft(name: string): Draft {
     tags: '',
     ports: '',
     userData: '',
-    monitoring: false,
+    monitoring: true,
     convert: true,
   };
 }
@@ -237,7 +237,8 @@ export function parseDraft(draft: Draft, spec: RentalSpec): ParsedDraft {
     ...(idle.value !== null && { idle: { afterSeconds: idle.value, action: draft.idleAction } }),
     ...(tags.value !== null && Object.keys(tags.value).length > 0 && { tags: tags.value }),
     ...(draft.userData.trim() !== '' && { userData: draft.userData }),
-    ...(draft.monitoring && { monitoringEnabled: true }),
+    // Engines of bare metal report no metrics.
+    ...(draft.monitoring && !isMetal && { monitoringEnabled: true }),
   };
   const order: CreateRequest = isMetal
     ? {

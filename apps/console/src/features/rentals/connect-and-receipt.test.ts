@@ -4,7 +4,7 @@ import { metricsQuery, buildCharts, formatFor, noMetricsReason } from './detail/
 import { billedSpan, unpostedAmount, type CostLine } from './receipt.ts';
 import { makeRental } from './rental.fixture.ts';
 import { rentalRefetchMs, rentalTitle, rentalHardwareText } from './rental.ts';
-import { rentalsPeriod, parseRentalSearch, parseRentalsSearch, periodNames } from './search.ts';
+import { daysPeriod, parseRentalSearch, parseRentalsSearch, periodNames } from './search.ts';
 import { tagLines, parseTags } from './tags.ts';
 
 const endpoint = {
@@ -97,9 +97,13 @@ describe('metrics', () => {
   });
 
   it('noMetricsReason names one reason: monitoring off, nothing yet, or too old', () => {
-    expect(noMetricsReason({ isMonitored: false, isOver: false }).text).not.toMatch(/again/);
-    expect(noMetricsReason({ isMonitored: true, isOver: false }).text).toMatch(/Check again in a minute/);
-    expect(noMetricsReason({ isMonitored: true, isOver: true }).text).toMatch(/7 days/);
+    const machine = { isBareMetal: false, isMonitored: true, isOver: false };
+    expect(noMetricsReason({ ...machine, isMonitored: false }).text).toMatch(/without monitoring/);
+    expect(noMetricsReason(machine).text).toMatch(/Check again in a minute/);
+    expect(noMetricsReason({ ...machine, isOver: true }).text).toMatch(/7 days/);
+    expect(noMetricsReason({ ...machine, isBareMetal: true, isMonitored: false }).title).toMatch(
+      /Bare metal/,
+    );
   });
 
   it('request no more points than were sampled or than the API returns', () => {
@@ -156,9 +160,9 @@ describe('URL parameters', () => {
     expect(parseRentalSearch({ tab: 'secrets' })).toEqual({});
   });
   it('cover whole days, including the last one', () => {
-    const { from = '', until = '' } = rentalsPeriod({ from: '2026-11-16', until: '2026-11-16' });
+    const { from = '', until = '' } = daysPeriod({ from: '2026-11-16', until: '2026-11-16' });
     expect(Date.parse(until) - Date.parse(from)).toBe(86_400_000);
-    expect(rentalsPeriod({})).toEqual({});
+    expect(daysPeriod({})).toEqual({});
   });
 });
 

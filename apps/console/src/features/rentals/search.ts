@@ -25,7 +25,8 @@ export interface RentalsSearch {
   readonly until?: string;
 }
 
-function dayOf(value: unknown): string | undefined {
+/** A local date such as `2026-11-16`. */
+export function dayParam(value: unknown): string | undefined {
   const text = textParam(value);
   return text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
     ? text
@@ -37,13 +38,13 @@ export function parseRentalsSearch(search: Readonly<Record<string, unknown>>): R
     view: enumParam(search['view'], ['history']),
     status: enumParam(search['status'], liveStatuses),
     type: enumParam(search['type'], rentalTypes),
-    from: dayOf(search['from']),
-    until: dayOf(search['until']),
+    from: dayParam(search['from']),
+    until: dayParam(search['until']),
   });
 }
 
 /** Whole days: `until` is the end of its day. */
-export function rentalsPeriod({ from, until }: Pick<RentalsSearch, 'from' | 'until'>): {
+export function daysPeriod({ from, until }: Pick<RentalsSearch, 'from' | 'until'>): {
   readonly from?: string;
   readonly until?: string;
 } {

@@ -55,7 +55,11 @@ function Charts({ metrics, rental }: Readonly<{ metrics: Metrics; rental: Rental
   );
   if (charts.length === 0) {
     const isMonitored = rental.meta?.monitoring_enabled !== false;
-    const { title, text } = noMetricsReason({ isMonitored, isOver: hasEnded(rental) });
+    const { title, text } = noMetricsReason({
+      isBareMetal: rental.rentalType === 'bare-metal',
+      isMonitored,
+      isOver: hasEnded(rental),
+    });
     return (
       <Card>
         <EmptyState icon={ChartLine} title={title}>

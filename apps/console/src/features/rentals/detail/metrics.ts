@@ -123,10 +123,20 @@ export function scaleBase(unit: MetricUnit): ScaleBase {
   return unit === 'bytes' || unit === 'bytes_per_second' ? 'binary' : 'decimal';
 }
 
-export function noMetricsReason(rental: { readonly isMonitored: boolean; readonly isOver: boolean }): {
+export function noMetricsReason(rental: {
+  readonly isBareMetal: boolean;
+  readonly isMonitored: boolean;
+  readonly isOver: boolean;
+}): {
   readonly title: string;
   readonly text: string;
 } {
+  if (rental.isBareMetal && !rental.isMonitored) {
+    return {
+      title: 'Bare metal has no metrics',
+      text: 'The machine runs no software of this service. Use a monitoring tool of your own on it.',
+    };
+  }
   if (!rental.isMonitored) {
     return {
       title: 'Monitoring is off for this rental',

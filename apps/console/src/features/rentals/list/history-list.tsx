@@ -7,7 +7,7 @@ import { Card } from '../../../ui/page.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { RentalFilters } from './filters.tsx';
 import { rentalTitle, rentalHardwareText, type EndedRental } from '../rental.ts';
-import { rentalsPeriod, type RentalsSearch } from '../search.ts';
+import { daysPeriod, type RentalsSearch } from '../search.ts';
 import { TextLink } from '../../../ui/link.tsx';
 
 export function HistoryList({ search }: Readonly<{ search: RentalsSearch }>) {
@@ -15,7 +15,7 @@ export function HistoryList({ search }: Readonly<{ search: RentalsSearch }>) {
   const { type, from, until } = search;
   const pages = usePages<EndedRental>(['rentals', 'history', { type, from, until }], (client, signal) =>
     client.rentals.listHistory(
-      { limit: 50, ...rentalsPeriod(search), ...(type === undefined ? {} : { rentalType: type }) },
+      { limit: 50, ...daysPeriod(search), ...(type === undefined ? {} : { rentalType: type }) },
       { signal },
     ),
   );
