@@ -21,16 +21,22 @@ export const auditFlags = {
   action: { type: 'text', value: 'ACTION', describe: 'only this action, such as key.create' },
   actor: { type: 'text', value: 'ID', describe: 'only actions of this user or key' },
   resource: { type: 'text', value: 'ID', describe: 'only actions on this resource' },
+  from: { type: 'text', value: 'TIME', describe: 'only actions from this time: 2026-08-01T00:00:00Z' },
+  until: { type: 'text', value: 'TIME', describe: 'only actions before this time' },
 } as const;
 
 export function auditQuery(flags: {
   readonly action: string | undefined;
   readonly actor: string | undefined;
   readonly resource: string | undefined;
+  readonly from: string | undefined;
+  readonly until: string | undefined;
 }) {
   return {
     action: flags.action,
     actorId: flags.actor,
     resourceId: flags.resource,
+    from: flags.from,
+    until: flags.until,
   };
 }

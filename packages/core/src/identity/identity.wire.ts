@@ -1,6 +1,7 @@
-import type { ResponseBody, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract, Query } from '@millrace/contract';
 import type { Principal, StoredOperation } from '@millrace/platform/http';
 import { keyPrefix } from './model/api-key.ts';
+import type { AuditLogFilter } from './model/audit.store.ts';
 import type { ApiKey, AuditEntry, Member, Organisation } from './model/identity.ts';
 
 /** Converts values of this feature to API responses. */
@@ -109,6 +110,18 @@ export function toWireAudit(entry: AuditEntry, forTenant: boolean): WireAuditEnt
       ...(entry.before === null ? {} : { before: entry.before }),
       ...(entry.after === null ? {} : { after: entry.after }),
     },
+  };
+}
+
+/** The filter that tenants and operators share. */
+export function auditFilterOf(query: Query<Contract['operations']['listAuditLog']>): AuditLogFilter {
+  const { action = null, actorId = null, resourceId = null, from, until } = query;
+  return {
+    action,
+    actorId,
+    resourceId,
+    from: from === undefined ? null : new Date(from),
+    until: until === undefined ? null : new Date(until),
   };
 }
 

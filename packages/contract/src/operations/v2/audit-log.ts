@@ -11,6 +11,7 @@ import {
   resourceRef,
   timestamp,
 } from '../../operation-builders.ts';
+import { periodQuery } from './billing.ts';
 
 /** The audit log, and the results of requests. */
 
@@ -38,6 +39,7 @@ export const auditQuery = pageQuery.extend({
   action: z.string().min(1).max(100).optional(),
   actorId: z.string().min(1).max(100).optional(),
   resourceId: z.string().min(1).max(100).optional(),
+  ...periodQuery,
 });
 
 const operationRecord = z

@@ -45,6 +45,9 @@ export interface AuditLogFilter {
   readonly action: string | null;
   readonly actorId: string | null;
   readonly resourceId: string | null;
+  readonly from: Date | null;
+  /** Exclusive. */
+  readonly until: Date | null;
 }
 
 /** Newest first. `mode` null means both. */
@@ -97,6 +100,8 @@ async function readPage(
   if (filter.action !== null) filtered = filtered.where('action', '=', filter.action);
   if (filter.actorId !== null) filtered = filtered.where('actor_id', '=', filter.actorId);
   if (filter.resourceId !== null) filtered = filtered.where('resource_id', '=', filter.resourceId);
+  if (filter.from !== null) filtered = filtered.where('occurred_at', '>=', filter.from);
+  if (filter.until !== null) filtered = filtered.where('occurred_at', '<', filter.until);
   if (page.after !== null) filtered = filtered.where('id', '<', toUuid(page.after));
   const newest = filtered.orderBy('id', 'desc').limit(page.limit + 1);
   const rows = await newest.execute();

@@ -5,7 +5,7 @@ import type { PublishKeyChange } from '../keys/key-changes.ts';
 import { addMember, createOrganisation, setOrganisationStatus } from './admin.service.ts';
 import type { RunningWorkloads } from './admin.service.ts';
 import { listInstallationAuditLog } from '../model/audit.store.ts';
-import { toWireAdminOrganisation, toWireAudit, toWireMember } from '../identity.wire.ts';
+import { auditFilterOf, toWireAdminOrganisation, toWireAudit, toWireMember } from '../identity.wire.ts';
 import { findOrganisation, listAllOrganisations, listMembers } from '../model/organisations.store.ts';
 import { operatorAuditContext, pageById, positionFromCursor, readCommitted } from '../route-helpers.ts';
 import type { RouteDeps } from '../route-helpers.ts';
@@ -100,9 +100,9 @@ function serveSuspensions({ server, operations, announce, work }: AdminRoutes): 
 
 function serveInstallationAuditLog({ server, operations, db }: AdminRoutes): void {
   server.serve(operations.adminListAuditLog, async ({ query }) => {
-    const { limit, action = null, actorId = null, resourceId = null } = query;
+    const { limit } = query;
     const orgId = query.organisationId === undefined ? null : requireOrgId(query.organisationId);
-    const filter = { action, actorId, resourceId, orgId };
+    const filter = { ...auditFilterOf(query), orgId };
     const after = positionFromCursor('aud', query.cursor);
     const rows = await listInstallationAuditLog(db, filter, { limit, after });
     return pageById(rows, limit, (entry) => toWireAudit(entry, false));

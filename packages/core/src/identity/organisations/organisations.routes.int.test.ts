@@ -117,6 +117,20 @@ describe('an organisation', () => {
     expect(owners).toEqual(new Set([own.organisation.id]));
   });
 
+  it('can read its audit log of a period', async () => {
+    const own = await seedOrganisation(fixture.db);
+    const path = `/v2/organisations/${own.organisation.id}`;
+    await fixture.call({ method: 'PATCH', path, key: own.owner.key, body: { name: 'Renamed' } });
+    const { items } = (await get('/v2/audit-log?action=organisation.updated', own.owner.key)).json;
+    const at = items[0].occurredAt as string;
+    const countIn = async (period: string): Promise<number> =>
+      (await get(`/v2/audit-log?action=organisation.updated&${period}`, own.owner.key)).json.items.length;
+    const later = new Date(Date.parse(at) + 1).toISOString();
+    expect(await countIn(`from=${at}&until=${later}`)).toBe(1);
+    expect(await countIn(`until=${at}`)).toBe(0);
+    expect(await countIn(`from=${later}`)).toBe(0);
+  });
+
   it('cannot have its audit log rewritten, not even by the application', async () => {
     for (const change of [
       `update audit_log set action = 'a.b'`,

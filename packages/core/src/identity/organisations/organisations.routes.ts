@@ -5,7 +5,7 @@ import { findKey } from '../model/api-keys.store.ts';
 import { listOrganisationAuditLog } from '../model/audit.store.ts';
 import type { MemberService } from './members.service.ts';
 import type { Organisation } from '../model/identity.ts';
-import { toWireAudit, toWireMe, toWireMember, toWireOrganisation } from '../identity.wire.ts';
+import { auditFilterOf, toWireAudit, toWireMe, toWireMember, toWireOrganisation } from '../identity.wire.ts';
 import { findMembership, findOrganisation, listMembers } from '../model/organisations.store.ts';
 import {
   callContextOf,
@@ -83,8 +83,8 @@ export function serveOrganisations({ server, operations, db, members }: Organisa
 export function serveAuditLog({ server, operations, db }: RouteDeps): void {
   server.serve(operations.listAuditLog, async ({ query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
-    const { limit, action = null, actorId = null, resourceId = null } = query;
-    const filter = { action, actorId, resourceId, mode: mode === 'test' ? mode : null };
+    const { limit } = query;
+    const filter = { ...auditFilterOf(query), mode: mode === 'test' ? mode : null };
     const rows = await listOrganisationAuditLog(db, orgId, filter, {
       limit,
       after: positionFromCursor('aud', query.cursor),
