@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { Store } from 'lucide-react';
+import { SearchX, Store } from 'lucide-react';
 import { useMemo } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
@@ -9,7 +9,8 @@ import { SelectField } from '../../ui/field.tsx';
 import { LinkButton } from '../../ui/link.tsx';
 import { usePages } from '../../ui/list.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { EmptyState, Loading, Note, Problem } from '../../ui/states.tsx';
+import { TableSkeleton } from '../../ui/skeleton.tsx';
+import { EmptyState, Note, Problem } from '../../ui/states.tsx';
 import { definedParams } from '../../app/search-params.ts';
 import { FacetPanel, type SearchChange } from './facet-panel.tsx';
 import { facetsOf } from './facets.ts';
@@ -131,7 +132,7 @@ function Machines({ search, hasPerformance, onSort }: MachinesProps) {
           <Problem error={error} doing="load the machines" retry={() => void refetch()} />
         </div>
       )}
-      {data === undefined && error === null && <Loading what="machines" />}
+      {data === undefined && error === null && <TableSkeleton what="machines" columns={6} />}
       {data !== undefined && groups.length === 0 && <NoMachines search={search} />}
       {groups.map((group) => (
         <GroupCard key={group.id} group={group} mode={place.mode} />
@@ -153,7 +154,7 @@ function NoMachines({ search }: Readonly<{ search: MachineSearch }>) {
     <Card>
       {isFiltered ? (
         <EmptyState
-          icon={Store}
+          icon={SearchX}
           title="No machines match"
           action={
             <LinkButton to="/marketplace" search={{}}>
@@ -165,6 +166,7 @@ function NoMachines({ search }: Readonly<{ search: MachineSearch }>) {
         </EmptyState>
       ) : (
         <EmptyState
+          icon={Store}
           title="No machines available"
           action={<LinkButton to="/catalog">Browse the catalog</LinkButton>}
         >
