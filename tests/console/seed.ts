@@ -10,6 +10,7 @@ import {
   startWebhookReceiver,
   type WebhookReceiver,
 } from '@millrace/testing';
+import { charge, usd } from '../../packages/core/src/money.fixture.ts';
 import { MOCK_MODEL, MOCK_REGION } from '../stack/mock-stack.ts';
 import type { ConsoleStack } from './console-stack.ts';
 import { addColleague, createOwner, createPerson, type Owner, type Person } from './accounts.ts';
@@ -64,7 +65,7 @@ export async function seedConsole(stack: ConsoleStack): Promise<Seeded> {
   const test = createCaller(stack.apiUrl, await owner.key('test'));
   const live = createCaller(stack.apiUrl, await owner.key('live'));
   const receiver = await startWebhookReceiver();
-  const money = await seedMoney(live, owner);
+  const money = await seedMoney(stack, live, owner);
   const fleet = await seedFleet(stack, live, owner);
   const machines = await seedMachines(test);
   const market = await seedInstance(test);
@@ -143,10 +144,12 @@ async function waitForStatus(call: Call, id: number, status: string): Promise<vo
   });
 }
 
-async function seedMoney(call: Call, { orgId }: Owner): Promise<Pick<Seeded, 'keyId'>> {
+async function seedMoney(stack: ConsoleStack, call: Call, { orgId }: Owner): Promise<Pick<Seeded, 'keyId'>> {
   const admin = `/v2/admin/organisations/${orgId}`;
   await call('POST', `${admin}/grants`, { amountNanoUsd: '250000000000', reason: 'Welcome credit' });
   await call('POST', `${admin}/adjustments`, { amountNanoUsd: '-1250000001', reason: 'Correction of June' });
+  await charge(stack, orgId, { amount: usd(12.34), cause: { kind: 'rental', id: '1042' } });
+  await charge(stack, orgId, { amount: usd(0.25), cause: { kind: 'volume', id: '7' } });
   await call('POST', '/v2/customer/budgets', {
     name: 'Research',
     period: 'month',

@@ -2,7 +2,7 @@ import { AlertTriangle, CircleCheck, Info, OctagonAlert, type LucideIcon } from 
 import type { AttentionItem } from './attention-items.ts';
 import { TextLink } from './link.tsx';
 import { Card } from './page.tsx';
-import { Loading } from './states.tsx';
+import { LinesSkeleton } from './skeleton.tsx';
 
 const marks: Readonly<Record<AttentionItem['tone'], readonly [LucideIcon, color: string, label: string]>> = {
   bad: [OctagonAlert, 'text-bad', 'Problem'],
@@ -24,7 +24,7 @@ export function AttentionCard({ items, what, isLoading = false }: AttentionCardP
   if (isLoading && items.length === 0) {
     return (
       <Card title="Needs attention" flush>
-        <Loading what="items that need attention" />
+        <LinesSkeleton what="items that need attention" lines={2} />
       </Card>
     );
   }

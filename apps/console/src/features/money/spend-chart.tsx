@@ -16,8 +16,14 @@ const fills: Readonly<Record<Product, string>> = {
 /** Chart height in units of the bar layout. */
 const CHART_HEIGHT_UNITS = 1_000;
 
+interface SpendChartProps {
+  readonly days: readonly SpendDay[];
+  /** Noun for the texts, such as `revenue`. */
+  readonly what?: string;
+}
+
 /** Stacked bars by day and product, with a data table below. */
-export function SpendChart({ days }: Readonly<{ days: readonly SpendDay[] }>) {
+export function SpendChart({ days, what = 'spending' }: SpendChartProps) {
   const most = largestDay(days);
   const shown = productsIn(days);
   if (shown.length === 0) {
@@ -67,26 +73,29 @@ export function SpendChart({ days }: Readonly<{ days: readonly SpendDay[] }>) {
           ))}
         </ul>
       </div>
-      <DayTable days={days} shown={shown} />
+      <DayTable days={days} shown={shown} what={what} />
     </figure>
   );
 }
 
-function DayTable(props: Readonly<{ days: readonly SpendDay[]; shown: ReturnType<typeof productsIn> }>) {
-  const { days, shown } = props;
+interface DayTableProps extends Required<SpendChartProps> {
+  readonly shown: ReturnType<typeof productsIn>;
+}
+
+function DayTable({ days, shown, what }: DayTableProps) {
   return (
     <details className="text-soft mt-3 text-xs">
-      <summary>Daily spending as table</summary>
+      <summary>Daily {what} as table</summary>
       {/* Keyboard users must be able to scroll it. */}
       <div
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
         role="region"
-        aria-label="Daily spending as table"
+        aria-label={`Daily ${what} as table`}
         className="max-h-60 overflow-auto"
       >
         <table className="w-full text-left">
-          <caption className="sr-only">Daily spending by product</caption>
+          <caption className="sr-only">Daily {what} by product</caption>
           <thead>
             <tr>
               <th scope="col">Day</th>

@@ -1,6 +1,7 @@
 import { Activity } from 'lucide-react';
 import { TextLink } from '../../ui/link.tsx';
 import { Card } from '../../ui/page.tsx';
+import { LinesSkeleton } from '../../ui/skeleton.tsx';
 import { EmptyState, QueryView } from '../../ui/states.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { activityOf, type Event } from './activity.ts';
@@ -15,7 +16,11 @@ interface ActivityCardProps {
 export function ActivityCard({ events, mayReadLog }: ActivityCardProps) {
   return (
     <Card title="Recent activity" actions={mayReadLog && <TextLink to="/audit">Audit log</TextLink>} flush>
-      <QueryView query={events} what="recent activity">
+      <QueryView
+        query={events}
+        what="recent activity"
+        skeleton={<LinesSkeleton what="recent activity" lines={EVENTS_SHOWN} />}
+      >
         {(items) =>
           items.length === 0 ? (
             <EmptyState icon={Activity} title="No activity yet">

@@ -91,6 +91,12 @@ const pages: Readonly<Record<string, string>> = {
 
 function otherText(event: Event): string {
   switch (event.type) {
+    case 'machine.ready':
+      return `A machine in cluster ${event.data.clusterName} can be rented`;
+    case 'machine.offline':
+      return `A machine in cluster ${event.data.clusterName} is offline`;
+    case 'machine.quarantined':
+      return `A machine in cluster ${event.data.clusterName} was quarantined`;
     case 'balance.topped_up':
       return `${usdText(event.data.amountNanoUsd)} was added to the balance`;
     case 'budget.threshold':

@@ -18,6 +18,7 @@ export function CostFigures({ balance, days }: CostFiguresProps) {
       items={[
         {
           label: 'Cost per hour',
+          lead: true,
           value: <HeadlineMoney nano={usdToNano(balance.burnRateUsdPerHour)} per="h" />,
           note: 'of everything that runs now',
         },

@@ -1,9 +1,12 @@
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { AttentionCard } from '../../ui/attention.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Checklist } from '../../ui/checklist.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { LinkButton } from '../../ui/link.tsx';
 import { PageHeader } from '../../ui/page.tsx';
+import { PageSkeleton } from '../../ui/skeleton.tsx';
 import { QueryView } from '../../ui/states.tsx';
 import { useNow } from '../../ui/time.tsx';
 import type { Balance } from '../money/runway.ts';
@@ -13,8 +16,8 @@ import { ActivityCard } from './activity-card.tsx';
 import { readRecentEvents } from './activity.ts';
 import { attentionItems } from './attention.ts';
 import { CostFigures } from './cost-figures.tsx';
-import { OnboardingCard } from './onboarding-card.tsx';
 import { ResourcesCard } from './resources-card.tsx';
+import { useOnboarding } from './use-onboarding.ts';
 import { useResources } from './use-resources.ts';
 
 /** Running resources, their cost, items that need attention, and recent events. */
@@ -25,18 +28,41 @@ export function OverviewPage() {
   const days = useSpendDays(maySeeMoney);
   const resources = useResources();
   const events = useRecentEvents();
+  const { isLoading, steps, onDismiss } = useOnboarding();
+  const header = (
+    <PageHeader
+      title="Overview"
+      about={`Machines, costs and activity of ${me.organisation.name}.`}
+      actions={
+        <LinkButton to="/catalog" kind="primary">
+          Rent a machine
+        </LinkButton>
+      }
+    />
+  );
+  // Everything above the cards appears together, so that the page does not move.
+  if (isLoading || balance.isLoading || days.isLoading) {
+    return (
+      <>
+        {header}
+        <PageSkeleton what="overview" />
+      </>
+    );
+  }
   return (
     <>
-      <PageHeader
-        title="Overview"
-        about={`Machines, costs and activity of ${me.organisation.name}.`}
-        actions={
-          <LinkButton to="/catalog" kind="primary">
-            Rent a machine
-          </LinkButton>
-        }
-      />
-      <OnboardingCard balance={balance.data} />
+      {header}
+      {steps !== null && (
+        <Checklist
+          title="Get started"
+          steps={steps}
+          actions={
+            <Button kind="quiet" size="small" onClick={onDismiss}>
+              Dismiss
+            </Button>
+          }
+        />
+      )}
       {maySeeMoney && (
         <QueryView query={bothLoaded(balance, days)} what="cost">
           {([loaded, spent]) => <CostFigures balance={loaded} days={spent} />}

@@ -3,6 +3,7 @@ import { useSession } from '../../api/session.tsx';
 import { LinkButton, TextLink } from '../../ui/link.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
+import { TableSkeleton } from '../../ui/skeleton.tsx';
 import { EmptyState, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { resourceRows, type ResourceRow } from './resource-rows.tsx';
@@ -47,7 +48,11 @@ export function ResourcesCard({ resources }: Readonly<{ resources: ReturnType<ty
       actions={<TextLink to="/rentals">All rentals</TextLink>}
       flush
     >
-      <QueryView query={resources} what="resources">
+      <QueryView
+        query={resources}
+        what="resources"
+        skeleton={<TableSkeleton what="resources" columns={columns.length} />}
+      >
         {(data) => {
           const rows = resourceRows(data, mode);
           if (rows.length === 0) {

@@ -24,6 +24,7 @@ it('lists faults before pending decisions, with links to their causes', () => {
         {
           id: 'nod_1',
           name: 'h100-03',
+          clusterName: 'berlin',
           status: 'node_offline',
           statusReason: null,
           statusSince: '2026-11-18T10:00:00.000Z',
@@ -37,7 +38,7 @@ it('lists faults before pending decisions, with links to their causes', () => {
   expect(items.map(({ title, to, search }) => [title, to, search?.['tab']])).toEqual([
     ['The latest audit found 3 errors', '/operator/auditor/rpt_1', undefined],
     ['Cluster berlin does not respond', '/operator/providers', undefined],
-    ['Node h100-03 is offline since 2 h', '/operator/nodes/nod_1', undefined],
+    ['Node h100-03 is offline for 2 h', '/operator/nodes/nod_1', undefined],
     ['1 supplier application to review', '/operator/suppliers', undefined],
     ['2 supplier machines to review', '/operator/suppliers', 'machines'],
     ['1 payout requested', '/operator/suppliers', 'payouts'],

@@ -12,7 +12,10 @@ type Cluster = Item<'adminListClusters'>;
 export interface OperatorSources {
   readonly pending: AdminOverview['pending'];
   /** Offline and quarantined nodes. */
-  readonly nodes: readonly Pick<FleetNode, 'id' | 'name' | 'status' | 'statusReason' | 'statusSince'>[];
+  readonly nodes: readonly Pick<
+    FleetNode,
+    'id' | 'name' | 'clusterName' | 'status' | 'statusReason' | 'statusSince'
+  >[];
   /** Clusters that do not respond. */
   readonly clusters: readonly Pick<Cluster, 'id' | 'name' | 'statusReason' | 'lastSeenAt'>[];
   /** The newest; null before the first audit. */
@@ -30,11 +33,11 @@ export function operatorAttention(sources: OperatorSources, nowMs: number): read
       detail: statusReason ?? 'Its nodes cannot be rented.',
       to: '/operator/providers',
     })),
-    ...nodes.map(({ id, name, status, statusReason, statusSince }): AttentionItem => ({
+    ...nodes.map(({ id, name, clusterName, status, statusReason, statusSince }): AttentionItem => ({
       key: id,
       tone: 'bad',
-      title: `Node ${name} is ${statusText(status)} since ${relativeText(statusSince, nowMs).replace(/ ago$/, '')}`,
-      detail: statusReason ?? 'Its GPUs cannot be rented.',
+      title: `Node ${name} is ${statusText(status)} for ${relativeText(statusSince, nowMs).replace(/ ago$/, '')}`,
+      detail: `Cluster ${clusterName}. ${statusReason ?? 'Its GPUs cannot be rented.'}`,
       to: `/operator/nodes/${id}`,
     })),
     ...pendingItems(pending),

@@ -6,6 +6,7 @@ import { Badge } from '../../../ui/badge.tsx';
 import { TextLink } from '../../../ui/link.tsx';
 import { HeadlineMoney } from '../../../ui/money.tsx';
 import { Card, DescriptionList, KeyFigures, PageHeader } from '../../../ui/page.tsx';
+import { PageSkeleton } from '../../../ui/skeleton.tsx';
 import { EmptyState, QueryView } from '../../../ui/states.tsx';
 import { RelativeTime, useNow } from '../../../ui/time.tsx';
 import { AttentionCard } from '../../../ui/attention.tsx';
@@ -13,7 +14,7 @@ import { operatorPage } from '../common/operator-page.tsx';
 import { GpuUseCard } from './gpu-use-card.tsx';
 import { operatorAttention, type AdminOverview, type AuditReport } from './operator-attention.ts';
 import { RevenueCard } from './revenue-card.tsx';
-import { setupSteps } from './setup.ts';
+import { setupSteps, type SetupFacts } from './setup.ts';
 import { useSetup } from './use-setup.ts';
 
 export const OperatorOverviewPage = operatorPage('Operator overview', OperatorOverview);
@@ -47,13 +48,18 @@ function OperatorOverview() {
     { refetchMs: 15_000 },
   );
   const faults = useFaults();
+  const setup = useSetup();
   return (
     <>
       <PageHeader title="Operator overview" about="Revenue, utilisation and faults of this installation." />
-      <SetupChecklist />
-      <QueryView query={overview} what="overview">
+      <QueryView
+        query={setup.isLoading ? { ...overview, data: undefined } : overview}
+        what="overview"
+        skeleton={<PageSkeleton what="overview" />}
+      >
         {(data) => (
           <>
+            {setup.data !== undefined && <SetupChecklist facts={setup.data} />}
             <Figures overview={data} />
             <div className="grid items-start gap-x-4 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]">
               <div className="min-w-0">
@@ -78,10 +84,8 @@ function OperatorOverview() {
 }
 
 /** Shown until every step is done. */
-function SetupChecklist() {
-  const { data } = useSetup();
-  if (data === undefined) return null;
-  const steps = setupSteps(data);
+function SetupChecklist({ facts }: Readonly<{ facts: SetupFacts }>) {
+  const steps = setupSteps(facts);
   return steps.every(({ isDone }) => isDone) ? null : (
     <Checklist title="Set up this installation" steps={steps} />
   );
@@ -106,14 +110,15 @@ function Figures({ overview }: Readonly<{ overview: AdminOverview }>) {
     <KeyFigures
       items={[
         {
+          label: 'Revenue this month',
+          lead: true,
+          value: <HeadlineMoney nano={revenue.month.totalNanoUsd} />,
+          note: 'since the 1st, UTC',
+        },
+        {
           label: 'Revenue today',
           value: <HeadlineMoney nano={revenue.today.totalNanoUsd} />,
           note: 'since midnight UTC',
-        },
-        {
-          label: 'Revenue this month',
-          value: <HeadlineMoney nano={revenue.month.totalNanoUsd} />,
-          note: 'since the 1st, UTC',
         },
         {
           label: 'Running rentals',

@@ -49,7 +49,7 @@ export function RevenueCard({ revenue }: Readonly<{ revenue: Revenue }>) {
       ) : (
         <>
           <div className="p-4">
-            <SpendChart days={revenueDays(revenue.days, now)} />
+            <SpendChart days={revenueDays(revenue.days, now)} what="revenue" />
           </div>
           <Table caption="Revenue by product" columns={columns} rows={productRows(revenue)} />
         </>

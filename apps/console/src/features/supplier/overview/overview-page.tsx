@@ -4,6 +4,7 @@ import { CommandHint } from '../../../ui/copy.tsx';
 import { LinkButton, TextLink } from '../../../ui/link.tsx';
 import { HeadlineMoney, Money } from '../../../ui/money.tsx';
 import { Card, KeyFigures, PageHeader } from '../../../ui/page.tsx';
+import { PageSkeleton } from '../../../ui/skeleton.tsx';
 import { EmptyState, QueryView } from '../../../ui/states.tsx';
 import { Table, type Column } from '../../../ui/table.tsx';
 import { AttentionCard } from '../../../ui/attention.tsx';
@@ -44,7 +45,11 @@ function SupplierOverview({ account }: Readonly<{ account: Account }>) {
         about={`Earnings and machines of ${account.name}. The operator keeps ${String(account.feePercentage)} % of each charge.`}
         actions={<LinkButton to="/supplier/earnings">Earnings and payouts</LinkButton>}
       />
-      <QueryView query={overview} what="earnings and machines">
+      <QueryView
+        query={overview}
+        what="earnings and machines"
+        skeleton={<PageSkeleton what="earnings and machines" />}
+      >
         {({ earnings, machines }) => (
           <>
             <Figures earnings={earnings} machines={machines} />
@@ -73,6 +78,7 @@ function Figures({ earnings, machines }: FiguresProps) {
       items={[
         {
           label: 'Earned this month',
+          lead: true,
           value: <HeadlineMoney nano={earnings.earnedNanoUsd} />,
           note: (
             <>
