@@ -131,7 +131,7 @@ export const pages: readonly ConsolePage[] = [
   { route: '/team' },
   { route: '/audit' },
   { route: '/account' },
-  { route: '/supplier' },
+  { route: '/supplier', as: 'supplier-overview' },
   { route: '/supplier/machines' },
   { route: '/supplier/machines', at: () => '/supplier/machines?tab=join', as: 'supplier-join' },
   {
@@ -152,7 +152,7 @@ export const pages: readonly ConsolePage[] = [
     at: ({ statementId }) => `/supplier/statements/${statementId}`,
     as: 'supplier-statement',
   },
-  { route: '/operator' },
+  { route: '/operator', as: 'operator-overview' },
   { route: '/operator/nodes/$nodeId', at: ({ nodeId }) => `/operator/nodes/${nodeId}`, as: 'operator-node' },
   { route: '/operator/fleet' },
   { route: '/operator/fleet', at: () => '/operator/fleet?view=table', as: 'operator-table' },
