@@ -16,7 +16,7 @@ import { teamRoutes } from './features/team/routes.tsx';
 import { usageRoutes } from './features/usage/routes.tsx';
 import { volumeRoutes } from './features/volumes/routes.tsx';
 import { webhookRoutes } from './features/webhooks/routes.tsx';
-import { Loading } from './ui/states.tsx';
+import { PageSkeleton } from './ui/skeleton.tsx';
 import { NotFound, PageFailure } from './app/page-failure.tsx';
 import { insideRoute, rootRoute, shellRoute } from './app/root-routes.tsx';
 
@@ -52,7 +52,7 @@ export const router = createRouter({
   scrollRestoration: true,
   defaultNotFoundComponent: NotFound,
   defaultErrorComponent: PageFailure,
-  defaultPendingComponent: () => <Loading what="the page" />,
+  defaultPendingComponent: () => <PageSkeleton what="the page" title />,
 });
 
 declare module '@tanstack/react-router' {

@@ -1,5 +1,6 @@
 import { Outlet, useNavigate, useRouter } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
+import { PageSkeleton } from '../ui/skeleton.tsx';
 import { Loading } from '../ui/states.tsx';
 import { usePerson, useSessionIfAny } from '../api/session.tsx';
 
@@ -9,7 +10,7 @@ export function RequireSignIn() {
   const session = useSessionIfAny();
   if (person.state === 'out') return <RedirectToSignIn />;
   if (person.state === 'in' && person.memberships.length === 0) return <RedirectToWelcome />;
-  return session === null ? <Loading what="your organisation" /> : <Outlet />;
+  return session === null ? <PageSkeleton what="your organisation" title /> : <Outlet />;
 }
 
 /**

@@ -90,10 +90,16 @@ export function ChartSkeleton({ what, height }: Readonly<{ what: string; height:
   );
 }
 
-/** Key figures and one card, as most pages of one resource begin. */
-export function PageSkeleton({ what }: Readonly<{ what: string }>) {
+/** Key figures and one card, as most pages begin; with a title if the page is not yet known. */
+export function PageSkeleton({ what, title = false }: Readonly<{ what: string; title?: boolean }>) {
   return (
     <Placeholder what={what}>
+      {title && (
+        <div className="mb-block flex flex-col gap-3 py-1">
+          <Bar className="h-6 w-48" />
+          <Bar className="w-80 max-w-full" />
+        </div>
+      )}
       <div className="mb-section grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-4">
         {[1, 2, 3, 4].map((each) => (
           <div key={each} className="border-line flex flex-col gap-2.5 border-l-2 py-1 pl-4">

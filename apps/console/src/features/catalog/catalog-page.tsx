@@ -4,7 +4,8 @@ import { useState } from 'react';
 import { usePerson, useSessionIfAny } from '../../api/session.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PageHeader } from '../../ui/page.tsx';
-import { EmptyState, Loading, Note, QueryView } from '../../ui/states.tsx';
+import { PageSkeleton } from '../../ui/skeleton.tsx';
+import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { useNow } from '../../ui/time.tsx';
 import { OfferGroupCard } from './offer-group-card.tsx';
 import { FilterBar } from './filter-bar.tsx';
@@ -27,7 +28,7 @@ export function CatalogPage() {
   const { person } = usePerson();
   const session = useSessionIfAny();
   const isMember = person.state === 'in' && person.memberships.length > 0;
-  if (isMember) return session === null ? <Loading what="your organisation" /> : <MemberCatalog />;
+  if (isMember) return session === null ? <PageSkeleton what="your organisation" title /> : <MemberCatalog />;
   return <PublicCatalog isKnown={person.state !== 'unknown'} />;
 }
 
@@ -46,7 +47,7 @@ function MemberCatalog() {
 /** Loads in parallel with the session check; shown once the user is known to be signed out. */
 function PublicCatalog({ isKnown }: Readonly<{ isKnown: boolean }>) {
   const offers = usePublicOffers(true);
-  if (!isKnown) return <Loading what="the catalog" />;
+  if (!isKnown) return <PageSkeleton what="the catalog" title />;
   if (isCatalogPrivate(offers.error)) {
     return (
       <>

@@ -1,3 +1,4 @@
+import { Server } from 'lucide-react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Badge, StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
@@ -156,6 +157,7 @@ function MachinesCard({ machines, earnings }: FiguresProps) {
     <Card title="Machines" about="Reliability is measured over the last 30 days" flush>
       {rows.length === 0 ? (
         <EmptyState
+          icon={Server}
           title="No machines yet"
           action={
             <LinkButton to="/supplier/machines" search={{ tab: 'join' }} kind="primary">
