@@ -1,5 +1,5 @@
 import { AlertTriangle, CircleCheck, Info, OctagonAlert, type LucideIcon } from 'lucide-react';
-import type { AttentionItem } from './attention-items.ts';
+import type { AttentionItem } from './logic/attention-items.ts';
 import { TextLink } from './link.tsx';
 import { Card } from './page.tsx';
 import { LinesSkeleton } from './skeleton.tsx';

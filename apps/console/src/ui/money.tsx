@@ -1,6 +1,6 @@
 import { usdToNano, usdText } from '@millrace/sdk/text';
 import { createContext, use } from 'react';
-import { headlineUsd } from './headline-usd.ts';
+import { headlineUsd } from './logic/headline-usd.ts';
 import { WithTooltip } from './with-tooltip.tsx';
 
 /** Set by `KeyFigures`: amounts inside are headlines. */

@@ -1,6 +1,6 @@
 import { useEffect, type ReactNode } from 'react';
 import { HeadlineContext } from './money.tsx';
-import { setPageTitle } from './page-title.ts';
+import { setPageTitle } from './logic/page-title.ts';
 
 interface PageHeaderProps {
   readonly title: string;

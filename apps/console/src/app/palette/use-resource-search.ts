@@ -1,6 +1,6 @@
 import { useQueries } from '@tanstack/react-query';
 import { useSessionIfAny, type Session } from '../../api/session.tsx';
-import { useDebounced } from '../../ui/use-debounced.ts';
+import { useDebounced } from '../../ui/logic/use-debounced.ts';
 import type { PaletteItem } from './palette-items.ts';
 import { lookupsFor, resourceSources, type ResourceSource } from './resource-search.ts';
 

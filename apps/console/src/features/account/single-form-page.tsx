@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useEffect, type ReactNode } from 'react';
 import { Logo } from '../../ui/logo.tsx';
-import { setPageTitle } from '../../ui/page-title.ts';
+import { setPageTitle } from '../../ui/logic/page-title.ts';
 
 /** Page with one form and no navigation, such as sign-in. */
 export function SingleFormPage({

@@ -1,7 +1,7 @@
 import { useApiQuery } from '../../api/queries.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useSession } from '../../api/session.tsx';
-import { useDebounced } from '../../ui/use-debounced.ts';
+import { useDebounced } from '../../ui/logic/use-debounced.ts';
 import type { QuoteState } from './blockers.ts';
 import type { Budget } from '../money/budgets.ts';
 import type { Draft, ParsedDraft } from './draft.ts';

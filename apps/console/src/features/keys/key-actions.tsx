@@ -4,7 +4,7 @@ import { useApiMutation } from '../../api/queries.ts';
 import { CommandHint } from '../../ui/copy.tsx';
 import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
-import { rotationOverlaps } from '../../ui/rotation-overlaps.ts';
+import { rotationOverlaps } from '../../ui/logic/rotation-overlaps.ts';
 import { Problem } from '../../ui/states.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import type { ApiKey } from './key-form.ts';

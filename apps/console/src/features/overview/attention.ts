@@ -1,6 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { approximateDuration, relativeText } from '@millrace/sdk/text';
-import { sortAttention, type AttentionItem } from '../../ui/attention-items.ts';
+import { sortAttention, type AttentionItem } from '../../ui/logic/attention-items.ts';
 import { budgetProgress, type Budget } from '../money/budgets.ts';
 import { balanceWarning, type Balance } from '../money/runway.ts';
 import { rentalTitle, type Rental } from '../rentals/rental.ts';

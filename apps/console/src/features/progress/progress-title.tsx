@@ -4,7 +4,7 @@ import { useEffect } from 'react';
 import { nowMs } from '../../api/clock.ts';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
-import { setTitleProgress } from '../../ui/page-title.ts';
+import { setTitleProgress } from '../../ui/logic/page-title.ts';
 import type { Rental } from '../rentals/rental.ts';
 import { instanceOperation, progressText, rentalOperation } from './long-operations.ts';
 

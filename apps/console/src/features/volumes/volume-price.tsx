@@ -1,7 +1,7 @@
 import type { Input } from '@millrace/sdk';
 import { useApiQuery } from '../../api/queries.ts';
 import { LiveCost, Money } from '../../ui/money.tsx';
-import { useDebounced } from '../../ui/use-debounced.ts';
+import { useDebounced } from '../../ui/logic/use-debounced.ts';
 import { LinesSkeleton } from '../../ui/skeleton.tsx';
 import { QueryView } from '../../ui/states.tsx';
 

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useApiMutation } from '../../api/queries.ts';
 import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
-import { rotationOverlaps } from '../../ui/rotation-overlaps.ts';
+import { rotationOverlaps } from '../../ui/logic/rotation-overlaps.ts';
 import { Problem } from '../../ui/states.tsx';
 import type { Webhook } from './webhook-text.ts';
 import { Form, FormButtons } from '../../ui/form.tsx';

@@ -1,5 +1,5 @@
 import uPlot from 'uplot';
-import { scaleTicks, tickLabels } from '../chart-scale.ts';
+import { scaleTicks, tickLabels } from './scale.ts';
 import { lonePoints } from './gaps.ts';
 import type { Palette } from './palette.ts';
 import type { timeTexts } from './time-text.ts';

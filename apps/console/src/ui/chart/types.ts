@@ -1,4 +1,4 @@
-import type { ScaleBase } from '../chart-scale.ts';
+import type { ScaleBase } from './scale.ts';
 
 export interface Series {
   readonly label: string;

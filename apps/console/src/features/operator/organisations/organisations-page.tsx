@@ -6,7 +6,7 @@ import { StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint, Id } from '../../../ui/copy.tsx';
 import { FilterField, TextField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
-import { useDebounced } from '../../../ui/use-debounced.ts';
+import { useDebounced } from '../../../ui/logic/use-debounced.ts';
 import { Card, PageHeader } from '../../../ui/page.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';

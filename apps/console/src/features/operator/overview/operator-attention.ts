@@ -1,6 +1,6 @@
 import type { Item, Output } from '@millrace/sdk';
 import { relativeText, usdText } from '@millrace/sdk/text';
-import { sortAttention, type AttentionItem } from '../../../ui/attention-items.ts';
+import { sortAttention, type AttentionItem } from '../../../ui/logic/attention-items.ts';
 import { statusText, type FleetNode } from '../common/fleet-nodes.ts';
 
 /** Finds what the operator should look at: faults, audit errors and pending decisions. */

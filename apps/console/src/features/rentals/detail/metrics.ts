@@ -1,5 +1,5 @@
 import type { Output } from '@millrace/sdk';
-import type { ScaleBase } from '../../../ui/chart-scale.ts';
+import type { ScaleBase } from '../../../ui/chart/scale.ts';
 import { metricText, splitBy, stepSecondsOf, type MetricUnit } from '@millrace/sdk/text';
 import { periods, type MetricsPeriod } from '../search.ts';
 

@@ -7,7 +7,7 @@ import { CommandHint } from '../../../ui/copy.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { TextField } from '../../../ui/field.tsx';
 import { Money } from '../../../ui/money.tsx';
-import { useDebounced } from '../../../ui/use-debounced.ts';
+import { useDebounced } from '../../../ui/logic/use-debounced.ts';
 import { Problem, QueryView } from '../../../ui/states.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { useToast } from '../../../ui/toast.tsx';

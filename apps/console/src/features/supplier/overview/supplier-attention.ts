@@ -1,6 +1,6 @@
 import type { Item, Output } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
-import { sortAttention, type AttentionItem } from '../../../ui/attention-items.ts';
+import { sortAttention, type AttentionItem } from '../../../ui/logic/attention-items.ts';
 import { percentText } from '../percent-text.ts';
 
 /** Finds machines that do not earn although they could, and money that can be requested. */

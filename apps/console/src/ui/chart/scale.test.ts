@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { scaleTicks, tickLabels } from './chart-scale.ts';
+import { scaleTicks, tickLabels } from './scale.ts';
 
 const gib = 1_024 ** 3;
 
