@@ -128,6 +128,8 @@ export interface ApiDeps {
   /** Networks of webhook receivers besides the public internet. Default: none. */
   readonly webhookNetworks?: readonly string[];
   readonly priceRules?: PriceRules;
+  /** Usual fee, shown to applicants. Null or absent: not announced. */
+  readonly supplierFeePercentage?: number | null;
   /** Domain of the HTTPS hostnames of instance ports. Default: no hostnames. */
   readonly marketplaceDomain?: string | null;
   /** Null or absent: the console is not served. */
@@ -280,7 +282,14 @@ function installationInfoOf(deps: ApiDeps): InstallationInfo {
   const { signIn = null, publicUrl = null, inferenceUrl = null, version = '0.0.0', stripe = null } = deps;
   const { isDemo: demo = false } = deps;
   const name = signIn?.settings.name ?? 'Millrace';
-  return { name, publicUrl, inferenceUrl, version, topUp: stripe !== null, demo, signIn };
+  const { priceRules: { least, most } = defaultPriceRules, supplierFeePercentage = null } = deps;
+  const supplierTerms = {
+    feePercentage: supplierFeePercentage,
+    leastNanoUsdPerGpuHour: least.toString(),
+    mostNanoUsdPerGpuHour: most.toString(),
+    payoutHoldSeconds: Math.round((deps.payoutHoldMs ?? 0) * 0.001),
+  };
+  return { name, publicUrl, inferenceUrl, version, topUp: stripe !== null, supplierTerms, demo, signIn };
 }
 
 const SWEEP_EVERY_MS = 3_600_000;

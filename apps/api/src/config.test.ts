@@ -11,14 +11,26 @@ const needed = {
 };
 const least = 'MILLRACE_MARKETPLACE_LEAST_USD_PER_GPU_HOUR';
 const most = 'MILLRACE_MARKETPLACE_MOST_USD_PER_GPU_HOUR';
+const fee = 'MILLRACE_MARKETPLACE_FEE_PERCENTAGE';
 const rulesOf = (set: Record<string, string>) => loadApiConfig({ ...needed, ...set }).marketplacePrices;
 
 it('marketplace price limits are exact to the nano and default to a cent and a thousand dollars', () => {
-  expect(rulesOf({})).toEqual({ least: 10_000_000n, most: 1_000_000_000_000n });
-  expect(rulesOf({ [least]: '0.000000001', [most]: '20' })).toEqual({ least: 1n, most: 20_000_000_000n });
+  expect(rulesOf({})).toMatchObject({ least: 10_000_000n, most: 1_000_000_000_000n });
+  expect(rulesOf({ [least]: '0.000000001', [most]: '20' })).toMatchObject({
+    least: 1n,
+    most: 20_000_000_000n,
+  });
+});
+
+it('the usual fee of suppliers is a percentage, and not announced by default', () => {
+  expect(rulesOf({}).feePercentage).toBeNull();
+  expect(rulesOf({ [fee]: '12.5' }).feePercentage).toBe(12.5);
+  expect(rulesOf({ [fee]: '0' }).feePercentage).toBe(0);
 });
 
 it.each([
+  [{ [fee]: '101' }, fee],
+  [{ [fee]: '1.00001' }, fee],
   [{ [least]: '0' }, least],
   [{ [least]: '-1' }, least],
   [{ [most]: 'much' }, most],

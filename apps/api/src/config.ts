@@ -28,7 +28,7 @@ import {
   type Environment,
 } from '@millrace/platform/config';
 import { defaultPriceRules } from '@millrace/core/suppliers';
-import { parseUsd, zeroUsd } from '@millrace/platform/money';
+import { fromPercentage, parseUsd, zeroUsd } from '@millrace/platform/money';
 
 const drainConfig = fragment('drain', {
   ms: {
@@ -55,6 +55,13 @@ const usd = values.text.transform((text, issue) => {
   return zeroUsd;
 });
 
+const percentage = values.text.transform((text, issue) => {
+  const value = Number(text);
+  if (text.trim() !== '' && fromPercentage(value) !== null) return value;
+  issue.addIssue({ code: 'custom', message: 'it is not a percentage with at most four decimals' });
+  return 0;
+});
+
 const marketplacePricesConfig = fragment(
   'marketplacePrices',
   {
@@ -69,6 +76,12 @@ const marketplacePricesConfig = fragment(
       schema: usd.default(defaultPriceRules.most),
       expected: 'the highest price that suppliers may set for one GPU and hour, in USD',
       example: '20',
+    },
+    feePercentage: {
+      env: 'MILLRACE_MARKETPLACE_FEE_PERCENTAGE',
+      schema: percentage.nullable().default(null),
+      expected: 'the usual fee of suppliers, shown before they apply, in percent, 0 to 100',
+      example: '15',
     },
   },
   ({ least, most }) =>

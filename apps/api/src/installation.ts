@@ -1,4 +1,4 @@
-import type { Contract } from '@millrace/contract';
+import type { Contract, ResponseBody } from '@millrace/contract';
 import type { SignIn } from '@millrace/platform/auth';
 import type { HttpServer } from '@millrace/platform/http';
 
@@ -10,6 +10,7 @@ export interface InstallationInfo {
   readonly version: string;
   readonly topUp: boolean;
   readonly demo: boolean;
+  readonly supplierTerms: ResponseBody<Contract['operations']['getInstallation']>['supplierTerms'];
   /** Null: sign-in is disabled. */
   readonly signIn: SignIn | null;
 }

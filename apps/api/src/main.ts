@@ -119,6 +119,7 @@ function apiSettingsOf(config: ApiConfig) {
     marketplaceNetworks: config.marketplace.allowedNetworks,
     webhookNetworks: config.webhooks.allowedNetworks,
     priceRules: config.marketplacePrices,
+    supplierFeePercentage: config.marketplacePrices.feePercentage,
     marketplaceDomain: config.names.domain,
     console: config.console.isServed ? consoleOptionsOf(config) : null,
     limits: {

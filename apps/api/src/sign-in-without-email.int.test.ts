@@ -47,6 +47,12 @@ describe('installation without email', () => {
     await using fixture = await startApiFixture();
     const installation = await fixture.call({ method: 'GET', path: '/v2/installation' });
     expect(installation.json).toMatchObject({ signUp: 'closed', mail: false, passkeys: true, oidc: [] });
+    expect(installation.json.supplierTerms).toEqual({
+      feePercentage: null,
+      leastNanoUsdPerGpuHour: '10000000',
+      mostNanoUsdPerGpuHour: '1000000000000',
+      payoutHoldSeconds: 0,
+    });
     expect(await signUp(fixture, makeEmail())).toBe('SIGN_UP_CLOSED');
   });
 

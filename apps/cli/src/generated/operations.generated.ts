@@ -2288,6 +2288,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "responseKind": "list",
     "json": [
       "id",
+      "externalId",
       "kind",
       "organisationId",
       "organisationName",
@@ -2309,10 +2310,10 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "id",
       "name",
       "status",
+      "externalId",
       "kind",
       "organisationId",
-      "organisationName",
-      "mode"
+      "organisationName"
     ]
   },
   "adminTerminateRental": {
@@ -3042,6 +3043,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "oidc",
       "demo",
       "topUp",
+      "supplierTerms",
       "version"
     ],
     "columns": [

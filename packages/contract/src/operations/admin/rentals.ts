@@ -21,6 +21,7 @@ import { wireId } from '../v2/rental-extensions.ts';
 const adminRental = z
   .object({
     id: z.int(),
+    externalId: z.string().meta({ description: '`allocatedTo` of the GPUs that it uses.' }),
     kind: z.enum(['virtual-machine', 'bare-metal', 'instance']).meta({
       description: 'An instance is a rental on the marketplace.',
     }),

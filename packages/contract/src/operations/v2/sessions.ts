@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  nanoUsd,
   noContent,
   sessionOperation,
   publicOperation,
@@ -23,6 +24,20 @@ const session = z
   })
   .meta({ id: 'Session' });
 
+const supplierTerms = z
+  .object({
+    feePercentage: z.number().min(0).max(100).nullable().meta({
+      description:
+        'The operator’s usual share of each charge; the approval states the actual one. Null: not announced.',
+    }),
+    leastNanoUsdPerGpuHour: nanoUsd.meta({ description: 'The lowest price that suppliers may set.' }),
+    mostNanoUsdPerGpuHour: nanoUsd.meta({ description: 'The highest price that suppliers may set.' }),
+    payoutHoldSeconds: z.int().nonnegative().meta({
+      description: 'The time until earnings can be paid out.',
+    }),
+  })
+  .meta({ id: 'SupplierTerms' });
+
 const installation = z
   .object({
     name: z.string(),
@@ -36,6 +51,7 @@ const installation = z
       .meta({ description: 'External providers for signing in.' }),
     demo: z.boolean().meta({ description: 'True: machines are simulated, and all amounts are play money.' }),
     topUp: z.boolean().meta({ description: 'Whether users can pay by card.' }),
+    supplierTerms: supplierTerms.meta({ description: 'The terms that suppliers see before they apply.' }),
     version: z.string(),
   })
   .meta({ id: 'Installation' });

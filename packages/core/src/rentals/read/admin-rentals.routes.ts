@@ -2,7 +2,7 @@ import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { HttpServer } from '@millrace/platform/http';
-import { parseId } from '@millrace/platform/ids';
+import { parseId, toUuid } from '@millrace/platform/ids';
 import { pageById, positionFromCursor } from '../../identity/index.ts';
 import { listAllRentals, type AdminRental } from './admin-rentals.store.ts';
 
@@ -40,6 +40,7 @@ function parseOptionalId<Kind extends 'org' | 'nod'>(kind: Kind, text: string | 
 function toWireAdminRental(rental: AdminRental): WireAdminRental {
   return {
     id: rental.wireId,
+    externalId: toUuid(rental.id),
     kind: rental.kind,
     organisationId: rental.orgId,
     organisationName: rental.orgName,
