@@ -14,13 +14,13 @@ import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Timestamp } from '../../ui/time.tsx';
+import { MachineName } from './machine-name.tsx';
 import { RequireSupplier } from './account.tsx';
 import { dayChart, dayText, earningsPeriod } from './earnings.ts';
 import { Payouts, RequestPayout } from './payouts.tsx';
 import { moneyTabs } from './tabs.ts';
 import { Statements } from './statements.tsx';
 import { Form } from '../../ui/form.tsx';
-import { TextLink } from '../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/supplier/earnings');
 
@@ -143,14 +143,7 @@ const machineColumns: readonly Column<MachineEarning>[] = [
   {
     head: 'Machine',
     main: true,
-    cell: ({ machineId }) =>
-      machineId === null ? (
-        'unknown'
-      ) : (
-        <TextLink to="/supplier/machines/$machineId" params={{ machineId }} className="break-all">
-          {machineId}
-        </TextLink>
-      ),
+    cell: ({ machineId }) => <MachineName machineId={machineId} />,
   },
   { head: 'GPU time', right: true, cell: ({ gpuSeconds }) => exactDuration(Math.max(0, gpuSeconds)) },
   { head: 'Earned', right: true, cell: ({ earnedNanoUsd }) => <Money nano={earnedNanoUsd} /> },

@@ -7,6 +7,7 @@ import { CommandHint } from '../../ui/copy.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
 import { EmptyState } from '../../ui/states.tsx';
+import { MachineName } from './machine-name.tsx';
 import { QueryPage } from '../../ui/query-page.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { RequireSupplier } from './account.tsx';
@@ -41,14 +42,7 @@ const columns: readonly Column<Statement['lines'][number]>[] = [
   {
     head: 'Machine',
     main: true,
-    cell: ({ machineId }) =>
-      machineId === null ? (
-        'unknown'
-      ) : (
-        <TextLink to="/supplier/machines/$machineId" params={{ machineId }} className="break-all">
-          {machineId}
-        </TextLink>
-      ),
+    cell: ({ machineId }) => <MachineName machineId={machineId} />,
   },
   { head: 'GPU time', right: true, cell: ({ gpuSeconds }) => exactDuration(Math.max(0, gpuSeconds)) },
   { head: 'Paid by tenants', right: true, cell: ({ grossNanoUsd }) => <Money nano={grossNanoUsd} /> },

@@ -11,6 +11,7 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { RequireSupplier, type Account } from './account.tsx';
 import { Enrolments } from './enrolments.tsx';
 import { JoinTokens } from './join-tokens.tsx';
+import { ListingProgress } from './application/supplier-timeline.tsx';
 import { percentText } from './percent-text.ts';
 import { marketStatus } from './market-status.ts';
 import { LinkButton, TextLink } from '../../ui/link.tsx';
@@ -37,6 +38,7 @@ function Machines({ account }: Readonly<{ account: Account }>) {
           </LinkButton>
         }
       />
+      <ListingProgress account={account} />
       <Tabs
         label="View"
         open={tab}

@@ -2,6 +2,7 @@ import type { Item } from '@millrace/sdk';
 import { getRouteApi } from '@tanstack/react-router';
 import { ClipboardList } from 'lucide-react';
 import { useState } from 'react';
+import { useInstallation } from '../../../api/session.tsx';
 import { StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
 import { FilterField, TextField } from '../../../ui/field.tsx';
@@ -66,7 +67,9 @@ function Suppliers() {
 
 function Approve({ supplier }: Readonly<{ supplier: Supplier }>) {
   const { id: supplierId, name, status } = supplier;
-  const [fee, setFee] = useState(String(supplier.feePercentage));
+  const { data: installation } = useInstallation();
+  const usual = installation?.supplierTerms.feePercentage ?? null;
+  const [fee, setFee] = useState('');
   const label = status === 'approved' ? 'Change fee' : 'Approve';
   return (
     <ActionButton
@@ -76,6 +79,7 @@ function Approve({ supplier }: Readonly<{ supplier: Supplier }>) {
       done={`${name} was approved with a fee of ${fee} %.`}
       changes={['admin', 'marketplace']}
       wait={percentIssue('The fee', fee)}
+      onOpen={() => setFee(String(status === 'applied' ? (usual ?? '') : supplier.feePercentage))}
       run={(client, reason) =>
         client.admin.suppliers.approve({ supplierId, feePercentage: Number(fee), reason })
       }
@@ -87,7 +91,7 @@ function Approve({ supplier }: Readonly<{ supplier: Supplier }>) {
       </p>
       <TextField
         label="Fee (%)"
-        hint="Share of each charge that the installation keeps. Applies to new rentals."
+        hint={`Share of each charge that you keep. Applies to new rentals.${usual === null ? '' : ` Applicants were shown ${String(usual)} %.`}`}
         inputMode="decimal"
         value={fee}
         issue="feePercentage"
