@@ -1,21 +1,22 @@
-import type { Output, Item } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { getRouteApi } from '@tanstack/react-router';
-import { Cpu, History as HistoryIcon } from 'lucide-react';
 import { useState } from 'react';
 import { useApiQuery } from '../../../api/queries.ts';
-import { Badge, StateBadge } from '../../../ui/badge.tsx';
-import { CommandHint, Id } from '../../../ui/copy.tsx';
+import { StateBadge } from '../../../ui/badge.tsx';
+import { CommandHint, CopyButton } from '../../../ui/copy.tsx';
 import { TextField } from '../../../ui/field.tsx';
-import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Card, DescriptionList, PageHeader } from '../../../ui/page.tsx';
-import { EmptyState, Note } from '../../../ui/states.tsx';
+import { Note } from '../../../ui/states.tsx';
 import { QueryPage } from '../../../ui/query-page.tsx';
-import { Table, type Column } from '../../../ui/table.tsx';
 import { RelativeTime, Timestamp } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
 import { countsOf, countsText } from './fleet-layout.ts';
 import { localToInstant } from '../common/local-time.ts';
 import { AnnounceButton, WindowTable } from '../maintenance/maintenance-windows.tsx';
+import { AnnouncedMaintenance } from '../maintenance/announced-maintenance.tsx';
+import { NodeGpus } from './node-gpus.tsx';
+import { NodeHistory } from './node-history.tsx';
+import { OrganisationLink } from '../common/organisation-name.tsx';
 import { nodeActionDisabledReason, rentalsText, writeOffDisabledReason } from './node-actions.ts';
 import { operatorPage } from '../common/operator-page.tsx';
 import { RentalTable } from '../rentals/rental-table.tsx';
@@ -27,7 +28,6 @@ const route = getRouteApi('/shell/inside/operator/nodes/$nodeId');
 const toFleet = <TextLink to="/operator/fleet">Fleet</TextLink>;
 
 type Node = Output<'adminGetNode'>;
-type Gpu = Node['gpus'][number];
 
 export const NodePage = operatorPage('Node', NodeLoaded);
 
@@ -67,9 +67,10 @@ function NodeDetail({ node }: Readonly<{ node: Node }>) {
           </Note>
         </div>
       )}
+      <AnnouncedMaintenance nodeId={node.id} />
       <Hardware node={node} />
       <Card title="GPUs" about={countsText(countsOf([node]))} flush>
-        <Gpus node={node} />
+        <NodeGpus node={node} />
       </Card>
       <Card title="Rentals" about={`${rentalsText(node.liveRentalCount)} running on this node.`} flush>
         <RentalTable filter={{ nodeId: node.id }} empty="No rentals on this node" />
@@ -77,7 +78,7 @@ function NodeDetail({ node }: Readonly<{ node: Node }>) {
       <Card title="Maintenance" flush actions={<AnnounceButton nodes={[node]} />}>
         <WindowTable filter={{ nodeId: node.id }} />
       </Card>
-      <History node={node} />
+      <NodeHistory node={node} />
       <CommandHint command={`millrace admin node get ${node.id}`} />
     </>
   );
@@ -168,20 +169,29 @@ function Hardware({ node }: Readonly<{ node: Node }>) {
     <Card title="Machine">
       <DescriptionList
         items={[
-          ['ID', <Id key="id" value={node.id} what="node ID" />],
-          ['Location', `${node.region}, cluster ${node.clusterName}, provider ${node.providerId}`],
+          [
+            'Name',
+            <span key="name" className="inline-flex items-center gap-1">
+              {node.name} <CopyButton text={node.id} what="node ID" />
+            </span>,
+          ],
+          ['Region', node.region],
+          [
+            'Cluster',
+            <span key="cluster" className="inline-flex max-w-full items-center gap-1">
+              <span className="break-all">{node.clusterName}</span>
+              <CopyButton text={node.clusterId} what="cluster ID" />
+            </span>,
+          ],
+          [
+            'Provider',
+            <TextLink key="provider" to="/operator/providers">
+              {node.providerId}
+            </TextLink>,
+          ],
           node.supplierId === null
             ? null
-            : [
-                'Supplier',
-                <TextLink
-                  key="supplier"
-                  to="/operator/organisations/$organisationId"
-                  params={{ organisationId: node.supplierId }}
-                >
-                  {node.supplierId}
-                </TextLink>,
-              ],
+            : ['Supplier', <OrganisationLink key="supplier" id={node.supplierId} />],
           ['Address', node.address ?? 'unknown'],
           ['CPU', isRead ? `${node.cpuModel}, ${String(node.cpuCount)} cores` : 'not read yet'],
           [
@@ -199,92 +209,6 @@ function Hardware({ node }: Readonly<{ node: Node }>) {
             node.lastSeenAt === null ? 'never' : <RelativeTime key="seen" at={node.lastSeenAt} />,
           ],
         ]}
-      />
-    </Card>
-  );
-}
-
-function Gpus({ node }: Readonly<{ node: Node }>) {
-  const columns: readonly Column<Gpu>[] = [
-    {
-      head: 'GPU',
-      main: true,
-      cell: ({ model, gpuType, ramMb, verification }) =>
-        `${model} (${gpuType}${ramMb > 0 ? `, ${String(ramMb)} MB` : ''}, ${verification})`,
-    },
-    { head: 'PCI address', cell: ({ pciAddress }) => <code>{pciAddress}</code> },
-    {
-      head: 'Status',
-      cell: ({ state, stateReason }) => (
-        <>
-          <Badge tone={state === 'present' ? 'good' : 'bad'}>{state}</Badge>
-          {stateReason !== null && <span className="text-soft block text-xs">{stateReason}</span>}
-        </>
-      ),
-    },
-    {
-      head: 'Rented by',
-      cell: ({ allocatedTo }) => (allocatedTo === null ? '–' : `rental ${allocatedTo}`),
-    },
-    { head: 'Actions', cell: (gpu) => <MarkGpu node={node} gpu={gpu} /> },
-  ];
-  if (node.gpus.length === 0) return <EmptyState icon={Cpu} title="No GPUs reported yet" />;
-  return <Table caption={`GPUs of ${node.name}`} columns={columns} rows={node.gpus} />;
-}
-
-function MarkGpu({ node, gpu }: Readonly<{ node: Node; gpu: Gpu }>) {
-  const isFaulty = gpu.state === 'faulty';
-  const label = isFaulty ? 'Return to service' : 'Mark faulty';
-  return (
-    <ActionButton
-      label={label}
-      title={`${label}: GPU ${gpu.pciAddress} of ${node.name}`}
-      kind={isFaulty ? 'plain' : 'danger'}
-      doing="Marking…"
-      done={isFaulty ? 'The GPU is back in service.' : 'The GPU is marked as faulty.'}
-      off={!isFaulty && gpu.state !== 'present' && `The GPU is already ${gpu.state}.`}
-      run={(client, reason) =>
-        client.admin.nodes.markGpu({ nodeId: node.id, gpuId: gpu.id, faulty: !isFaulty, reason })
-      }
-    >
-      <p>
-        {isFaulty
-          ? 'The GPU can be rented again.'
-          : 'The current rental keeps the GPU and stays billed. The GPU is not rented again until you return it to service.'}
-      </p>
-    </ActionButton>
-  );
-}
-
-const historyColumns: readonly Column<Item<'adminListNodeTransitions'>>[] = [
-  { head: 'Time', main: true, cell: ({ at }) => <Timestamp at={at} /> },
-  {
-    head: 'Change',
-    cell: ({ from, to }) => (
-      <span className="inline-flex flex-wrap gap-1">
-        {from === null ? 'new' : <StateBadge state={from} />} to <StateBadge state={to} />
-      </span>
-    ),
-  },
-  { head: 'Reason', cell: ({ reason }) => reason },
-  { head: 'Actor', cell: ({ actor }) => actor },
-];
-
-function History({ node }: Readonly<{ node: Node }>) {
-  const pages = usePages(['admin', 'node', node.id, 'transitions', node.statusSince], (client, signal) =>
-    client.admin.nodes.listTransitions({ nodeId: node.id, limit: 20 }, { signal }),
-  );
-  return (
-    <Card title="History" flush>
-      <PagedTable
-        pages={pages}
-        what="changes"
-        caption={`History of ${node.name}`}
-        columns={historyColumns}
-        rowKey={({ seq }) => String(seq)}
-        icon={HistoryIcon}
-        empty="No changes yet"
-        hint="Each change of the status is listed with its reason."
       />
     </Card>
   );

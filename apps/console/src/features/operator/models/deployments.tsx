@@ -108,16 +108,17 @@ export function Deployments({
 }: Readonly<{ models: readonly Model[]; deployments: readonly Deployment[]; of: string | undefined }>) {
   return (
     <Card
-      title={of === undefined ? 'Deployments' : `Deployments of ${of}`}
+      title={of === undefined ? 'Engines' : `Engines of ${of}`}
+      about="Requests go to healthy engines in proportion to their weight."
       flush
       actions={<AddDeployment key={of ?? ''} models={models} of={of} />}
     >
       {deployments.length === 0 ? (
-        <EmptyState icon={Rocket} title="No deployments yet">
-          Register an engine that serves a model.
+        <EmptyState icon={Rocket} title="No engines yet">
+          An engine is a server that runs a model. Start one, then register its address here.
         </EmptyState>
       ) : (
-        <Table caption="Deployments" columns={columnsOf(deployments)} rows={deployments} />
+        <Table caption="Engines" columns={columnsOf(deployments)} rows={deployments} />
       )}
     </Card>
   );

@@ -1,6 +1,12 @@
 import { percentOf } from '@millrace/sdk/text';
 import { describe, expect, it } from 'vitest';
-import { modelHealth, parseNames, parseOptionalInteger, requestShareText } from './model-summary.ts';
+import {
+  modelAvailability,
+  modelHealth,
+  parseNames,
+  parseOptionalInteger,
+  requestShareText,
+} from './model-summary.ts';
 
 const up = { enabled: true, health: 'healthy', weight: 100 } as const;
 const down = { enabled: true, health: 'down', weight: 100 } as const;
@@ -8,7 +14,7 @@ const off = { enabled: false, health: 'healthy', weight: 100 } as const;
 
 describe('modelHealth and requestShareText', () => {
   it.each([
-    [[], 'bad', 'nowhere'],
+    [[], 'bad', 'no deployment'],
     [[off], 'bad', 'all deployments are off'],
     [[{ ...up, weight: 0 }], 'bad', 'all deployments are off'],
     [[up, up], 'good', '2 of 2 healthy'],
@@ -27,6 +33,21 @@ describe('modelHealth and requestShareText', () => {
     expect(requestShareText({ enabled: true, weight: 0 }, [{ enabled: true, weight: 0 }], percentOf)).toBe(
       '0 %',
     );
+  });
+});
+
+describe('modelAvailability', () => {
+  const chat = { enabled: true, mode: 'live', modality: 'chat' } as const;
+  it.each([
+    [chat, [up], ['price'], 'yes'],
+    [chat, [up], [], 'no: set a price'],
+    [chat, [], [], 'no: register an engine'],
+    [chat, [down], ['price'], 'no: 0 of 1 healthy'],
+    [{ ...chat, modality: 'image' as const }, [up], [], 'yes'],
+    [{ ...chat, mode: 'test' as const }, [], [], 'with test keys'],
+    [{ ...chat, enabled: false }, [up], ['price'], 'retired'],
+  ] as const)('%j', (model, deployments, prices, words) => {
+    expect(modelAvailability(model, deployments, prices).words).toBe(words);
   });
 });
 

@@ -10,7 +10,7 @@ export function modelHealth(deployments: readonly Pick<Deployment, 'enabled' | '
   const used = deployments.filter(({ enabled, weight }) => enabled && weight > 0);
   if (used.length === 0) {
     return deployments.length === 0
-      ? { tone: 'bad', words: 'nowhere' }
+      ? { tone: 'bad', words: 'no deployment' }
       : { tone: 'bad', words: 'all deployments are off' };
   }
   const healthy = used.filter(({ health }) => health === 'healthy').length;
@@ -18,6 +18,26 @@ export function modelHealth(deployments: readonly Pick<Deployment, 'enabled' | '
   const words = `${String(healthy)} of ${String(used.length)} healthy`;
   if (healthy === used.length) return { tone: 'good', words };
   return { tone: down === used.length ? 'bad' : 'warn', words };
+}
+
+type Model = Item<'adminListModels'>;
+
+/** Text models need a price; images and speech have a default one. */
+export const needsPrice = ({ modality }: Pick<Model, 'modality'>): boolean =>
+  modality === 'chat' || modality === 'completion';
+
+/** Whether tenants can call the model, or the next step until they can. */
+export function modelAvailability(
+  model: Pick<Model, 'enabled' | 'mode' | 'modality'>,
+  deployments: Parameters<typeof modelHealth>[0],
+  prices: readonly unknown[],
+): { readonly tone: 'good' | 'warn' | 'bad' | 'plain'; readonly words: string } {
+  if (!model.enabled) return { tone: 'plain', words: 'retired' };
+  if (model.mode === 'test') return { tone: 'good', words: 'with test keys' };
+  if (deployments.length === 0) return { tone: 'warn', words: 'no: register an engine' };
+  if (prices.length === 0 && needsPrice(model)) return { tone: 'warn', words: 'no: set a price' };
+  const { tone, words } = modelHealth(deployments);
+  return tone === 'bad' ? { tone, words: `no: ${words}` } : { tone: 'good', words: 'yes' };
 }
 
 /** Share of requests while all deployments are healthy: `25 %`. */

@@ -11,9 +11,11 @@ import { EmptyState, Note, QueryView } from '../../../ui/states.tsx';
 import { Table, type Column } from '../../../ui/table.tsx';
 import { Deployments } from './deployments.tsx';
 import { CreateModel, EditModel, SwitchModel } from './model-forms.tsx';
-import { modelHealth, modelPrices } from './model-summary.ts';
+import { modelAvailability, modelHealth, modelPrices, needsPrice } from './model-summary.ts';
 import { operatorPage } from '../common/operator-page.tsx';
-import { unitText, type Price } from '../prices/price-form.ts';
+import { modelUnitLabels, shownPrice, type Price } from '../prices/price-form.ts';
+import { AddPrice } from '../prices/add-price.tsx';
+import { OrganisationLink } from '../common/organisation-name.tsx';
 import { TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator/models');
@@ -46,7 +48,7 @@ function ModelCatalog() {
     <>
       <PageHeader
         title="Model catalog"
-        about="Models, their prices and deployments."
+        about="Tenants can call a model when an engine serves it and it has a price."
         actions={<CreateModel />}
       />
       <QueryView query={catalog} what="model catalog">
@@ -87,7 +89,8 @@ function ModelTable({
   if (models.length === 0) {
     return (
       <EmptyState icon={BrainCircuit} title="No models yet">
-        Add a model, then a deployment and a price.
+        Add a model, register an engine that serves it (vLLM, SGLang, llama.cpp or any OpenAI-compatible
+        server), and set its price. Tenants then see it in the model list.
       </EmptyState>
     );
   }
@@ -107,41 +110,53 @@ function ModelTable({
     },
     { head: 'Type', cell: ({ modality }) => modality },
     {
-      head: 'Available',
-      cell: ({ enabled, visibleTo }) => (
-        <>
-          <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'yes' : 'retired'}</Badge>
-          {visibleTo !== null && (
-            <span className="text-soft block text-xs">to {visibleTo.length} organisations</span>
-          )}
-        </>
-      ),
+      head: 'Callable by tenants',
+      cell: (model) => {
+        const { tone, words } = modelAvailability(
+          model,
+          deployments.filter(({ model: of }) => of === model.name),
+          modelPrices(prices, model.name),
+        );
+        return (
+          <>
+            <Badge tone={tone}>{words}</Badge>
+            {model.visibleTo !== null && (
+              <span className="text-soft block text-xs">by {model.visibleTo.length} organisations only</span>
+            )}
+          </>
+        );
+      },
     },
     {
-      head: 'Health',
+      head: 'Engines',
       cell: ({ name }) => {
         const { tone, words } = modelHealth(deployments.filter(({ model }) => model === name));
         return <Badge tone={tone}>{words}</Badge>;
       },
     },
-    { head: 'Price', cell: ({ name }) => <PriceLines prices={modelPrices(prices, name)} /> },
+    { head: 'Price', cell: (model) => <PriceLines model={model} prices={modelPrices(prices, model.name)} /> },
     { head: 'Actions', cell: (model) => <SwitchModel model={model} /> },
   ];
   return <Table caption="Models" columns={columns} rows={models} rowKey={({ name }) => name} />;
 }
 
-function PriceLines({ prices }: Readonly<{ prices: readonly Price[] }>) {
-  if (prices.length === 0) return <Badge tone="warn">no price: unavailable</Badge>;
+function PriceLines({ model, prices }: Readonly<{ model: Model; prices: readonly Price[] }>) {
+  if (prices.length === 0) {
+    return needsPrice(model) ? <Badge tone="warn">no price</Badge> : 'default price';
+  }
   return (
     <>
-      {prices.map(({ id, subject, priceNanoUsd, unit }) => (
-        <span key={id} className="block">
-          <Money nano={priceNanoUsd} />{' '}
-          <span className="text-soft text-xs">
-            {subject.kind === 'model' ? subject.unit.replaceAll('_', ' ') : ''} {unitText(unit)}
+      {prices.map((price) => {
+        const { nano, per } = shownPrice(price);
+        return (
+          <span key={price.id} className="block">
+            <Money nano={nano} />{' '}
+            <span className="text-soft text-xs">
+              {price.subject.kind === 'model' && modelUnitLabels[price.subject.unit]}, {per}
+            </span>
           </span>
-        </span>
-      ))}
+        );
+      })}
     </>
   );
 }
@@ -152,6 +167,13 @@ function ModelDetail({ model, prices }: Readonly<{ model: Model; prices: readonl
       title={model.name}
       actions={
         <>
+          <AddPrice
+            label={prices.length === 0 ? 'Set price' : 'Change price'}
+            size="small"
+            now={prices}
+            organisationId={null}
+            start={{ kind: 'model', model: model.name }}
+          />
           <EditModel key={model.updatedAt} model={model} />
           <TextLink to="/operator/models" search={{}} className="self-center">
             Close
@@ -177,14 +199,19 @@ function ModelDetail({ model, prices }: Readonly<{ model: Model; prices: readonl
           ],
           [
             'Visible to',
-            model.visibleTo === null ? 'everybody' : <code key="orgs">{model.visibleTo.join(', ')}</code>,
+            model.visibleTo === null ? (
+              'all organisations'
+            ) : (
+              <span key="organisations" className="flex flex-wrap gap-x-3">
+                {model.visibleTo.map((id) => (
+                  <OrganisationLink key={id} id={id} />
+                ))}
+              </span>
+            ),
           ],
-          ['Price', <PriceLines key="price" prices={prices} />],
+          ['Price', <PriceLines key="price" model={model} prices={prices} />],
         ]}
       />
-      <p className="mt-3">
-        <TextLink to="/operator/prices">Set price</TextLink>
-      </p>
     </Card>
   );
 }

@@ -17,6 +17,7 @@ import {
   UnfreezeButton,
 } from './balance-actions.tsx';
 import { LinkButton } from '../../../ui/link.tsx';
+import { NamedId } from '../common/named-id.tsx';
 
 type Organisation = Output<'adminGetOrganisation'>;
 type Balance = Output<'adminGetBalance'>;
@@ -89,7 +90,7 @@ function Transfers({ organisation, balance }: Readonly<{ organisation: Organisat
         <>
           {description}
           <span className="text-soft block text-xs">
-            {cause.kind} {cause.id}
+            <NamedId kind={cause.kind} id={cause.id} />
             {reason !== null && <>. Reason: {reason}</>}
           </span>
         </>

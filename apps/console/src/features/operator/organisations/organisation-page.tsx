@@ -1,11 +1,11 @@
 import type { Output, Item } from '@millrace/sdk';
 import { getRouteApi } from '@tanstack/react-router';
-import { ScrollText, Users } from 'lucide-react';
+import { Users } from 'lucide-react';
 import { useState } from 'react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { useSession } from '../../../api/session.tsx';
 import { Badge, StateBadge } from '../../../ui/badge.tsx';
-import { CommandHint, Id } from '../../../ui/copy.tsx';
+import { CommandHint, CopyButton } from '../../../ui/copy.tsx';
 import { CheckboxField, SelectField, TextField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Card, PageHeader } from '../../../ui/page.tsx';
@@ -16,6 +16,7 @@ import { Tabs } from '../../../ui/tabs.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
 import { Discounts } from './discounts.tsx';
+import { OrganisationAudit } from './organisation-audit.tsx';
 import { operatorPage } from '../common/operator-page.tsx';
 import { OrganisationMoney } from './organisation-money.tsx';
 import { RentalTable } from '../rentals/rental-table.tsx';
@@ -58,7 +59,10 @@ function Detail({ organisation }: Readonly<{ organisation: Organisation }>) {
         back={<TextLink to="/operator/organisations">Organisations</TextLink>}
         about={
           <span className="flex flex-wrap items-center gap-2">
-            <StateBadge state={status} /> {organisation.slug} <Id value={id} what="organisation ID" />
+            <StateBadge state={status} />
+            <span className="inline-flex items-center gap-1">
+              {organisation.slug} <CopyButton text={id} what="organisation ID" />
+            </span>
           </span>
         }
         actions={<StatusAction organisation={organisation} />}
@@ -97,7 +101,7 @@ function Detail({ organisation }: Readonly<{ organisation: Organisation }>) {
             ),
           },
           { id: 'discounts', label: 'Discounts', content: () => <Discounts organisation={organisation} /> },
-          { id: 'audit', label: 'Audit log', content: () => <AuditLog organisationId={id} /> },
+          { id: 'audit', label: 'Audit log', content: () => <OrganisationAudit organisationId={id} /> },
         ]}
       />
       <CommandHint command={`millrace admin org get ${id}`} />
@@ -159,16 +163,17 @@ const memberColumns: readonly Column<Item<'adminListMembers'>>[] = [
   {
     head: 'User',
     main: true,
-    cell: ({ name, email }) => (
+    cell: ({ name, email, userId }) => (
       <>
-        {name ?? email}
+        <span className="inline-flex items-center gap-1">
+          {name ?? email} <CopyButton text={userId} what={`user ID of ${name ?? email}`} />
+        </span>
         <span className="text-soft block text-xs font-normal">{email}</span>
       </>
     ),
   },
   { head: 'Role', cell: ({ role }) => <Badge>{role}</Badge> },
   { head: 'Since', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
-  { head: 'ID', cell: ({ userId }) => <Id value={userId} what="user ID" /> },
 ];
 
 const roles = ['owner', 'admin', 'member', 'billing', 'viewer'] as const;
@@ -208,40 +213,6 @@ function Members({ organisation }: Readonly<{ organisation: Organisation }>) {
         icon={Users}
         empty="No members"
         hint="Add an owner who can manage the organisation."
-      />
-    </Card>
-  );
-}
-
-const auditColumns: readonly Column<Item<'adminListAuditLog'>>[] = [
-  { head: 'Time', main: true, cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
-  { head: 'Action', cell: ({ action }) => <code>{action}</code> },
-  {
-    head: 'Actor',
-    cell: ({ actor }) => (
-      <>
-        {actor.kind} <code className="break-all">{actor.id}</code>
-      </>
-    ),
-  },
-  { head: 'Resource', cell: ({ resource }) => (resource === null ? '' : `${resource.kind} ${resource.id}`) },
-  { head: 'Reason', cell: ({ reason }) => reason ?? '' },
-];
-
-function AuditLog({ organisationId }: Readonly<{ organisationId: string }>) {
-  const pages = usePages(['admin', 'audit', organisationId], (client, signal) =>
-    client.admin.auditLog.list({ organisationId, limit: 50 }, { signal }),
-  );
-  return (
-    <Card flush>
-      <PagedTable
-        pages={pages}
-        what="entries"
-        caption="Audit log of the organisation"
-        columns={auditColumns}
-        icon={ScrollText}
-        empty="No entries yet"
-        hint="Every change by members, keys and operators is an entry."
       />
     </Card>
   );

@@ -3,7 +3,7 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { SearchX } from 'lucide-react';
 import { useState } from 'react';
 import { StateBadge } from '../../../ui/badge.tsx';
-import { CommandHint, Id } from '../../../ui/copy.tsx';
+import { CommandHint, CopyButton } from '../../../ui/copy.tsx';
 import { FilterField, TextField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { useDebounced } from '../../../ui/logic/use-debounced.ts';
@@ -27,9 +27,12 @@ const columns: readonly Column<Organisation>[] = [
     main: true,
     cell: ({ id, name, slug }) => (
       <>
-        <TextLink to="/operator/organisations/$organisationId" params={{ organisationId: id }}>
-          {name}
-        </TextLink>
+        <span className="inline-flex items-center gap-1">
+          <TextLink to="/operator/organisations/$organisationId" params={{ organisationId: id }}>
+            {name}
+          </TextLink>
+          <CopyButton text={id} what={`ID of ${name}`} />
+        </span>
         <span className="text-soft block text-xs font-normal">{slug}</span>
       </>
     ),
@@ -44,7 +47,6 @@ const columns: readonly Column<Organisation>[] = [
     ),
   },
   { head: 'Created', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
-  { head: 'ID', cell: ({ id }) => <Id value={id} what="organisation ID" /> },
 ];
 
 const typingPauseMs = 250;
@@ -62,7 +64,7 @@ function Organisations() {
     <>
       <PageHeader
         title="Organisations"
-        about="All organisations on this installation."
+        about="Your tenants. An organisation has members, a balance and rentals; people create one when they sign up."
         actions={<CreateOrganisation />}
       />
       <Card>

@@ -1,165 +1,164 @@
-import { useState } from 'react';
+import type { Input, Millrace } from '@millrace/sdk';
+import { useRef, useState } from 'react';
 import { nowMs } from '../../../api/clock.ts';
 import { SelectField, TextField } from '../../../ui/field.tsx';
-import { Note } from '../../../ui/states.tsx';
 import { ActionButton } from '../common/action-button.tsx';
-import { localToInstant, instantToLocal } from '../common/local-time.ts';
+import { instantToLocal, localToInstant } from '../common/local-time.ts';
+import { PriceFields } from './price-fields.tsx';
 import {
-  emptyPriceForm,
-  modelUnits,
   currentPrice,
+  emptyPriceForm,
+  parsePrices,
   priceText,
-  parsePrice,
-  toPriceSubject,
-  subjectText,
-  priceUnit,
-  unitText,
+  withCurrentModelPrices,
+  type NewPrice,
   type Price,
   type PriceForm,
-  type PriceKind,
 } from './price-form.ts';
+import { TenantPreview } from './tenant-preview.tsx';
+import { usePriceSources } from './use-price-sources.ts';
 
-const kinds: readonly { readonly value: PriceKind; readonly label: string }[] = [
-  { value: 'gpu', label: 'Rental GPU' },
-  { value: 'volume', label: 'Volume storage' },
-  { value: 'disk', label: 'Disk of a stopped rental' },
-  { value: 'model', label: 'Model' },
-];
-
-/** Sets a price from a given time; the dialog also shows the current one. */
-export function AddPrice({
-  now,
-  organisationId,
-}: Readonly<{
-  now: readonly Price[];
+interface AddPriceProps {
+  /** Current prices. */
+  readonly now: readonly Price[];
   /** Null: list price. */
-  organisationId: string | null;
-}>) {
-  const [form, setForm] = useState(emptyPriceForm);
+  readonly organisationId: string | null;
+  /** Initial values of the form. */
+  readonly start?: Partial<PriceForm>;
+  readonly label?: string;
+  readonly size?: 'small' | 'medium';
+  readonly onSaved?: (form: PriceForm) => void;
+}
+
+/** Sets prices from now or a later time; shows what tenants will see before they are saved. */
+export function AddPrice(props: AddPriceProps) {
+  const { now, organisationId, start = {}, label = 'Set price', size = 'medium', onSaved } = props;
+  const [isOpen, setOpen] = useState(false);
+  const [form, setForm] = useState<PriceForm>(emptyPriceForm);
+  const [starts, setStarts] = useState<'now' | 'later'>('now');
   const [from, setFrom] = useState('');
   const [until, setUntil] = useState('');
+  const sources = usePriceSources(isOpen);
+  // Prices that were saved before another one failed, so that a retry does not repeat them.
+  const saved = useRef(new Map<string, Price>());
+  const modality = sources.data?.models.find(({ name }) => name === form.model)?.modality ?? 'chat';
+  const parsed = parsePrices(form, modality);
   const [validFrom, validUntil] = [localToInstant(from), localToInstant(until)];
-  const read = parsePrice(form);
-  const set = (change: Partial<PriceForm>): void => setForm({ ...form, ...change });
-  const before = currentPrice(now, form);
-  const after = 'nano' in read ? { priceNanoUsd: read.nano.toString(), unit: priceUnit(form) } : null;
+  const set = (change: Partial<PriceForm>): void => setForm((before) => ({ ...before, ...change }));
   return (
     <ActionButton
+      label={label}
+      size={size}
+      kind={size === 'medium' ? 'primary' : 'plain'}
+      title={organisationId === null ? 'Set price' : 'Set contract price'}
+      doing="Saving…"
+      done={(prices: readonly Price[]) => `Saved: ${prices.map(priceText).join(', ')}.`}
+      changes={['admin', 'catalog', 'models']}
+      wait={
+        ('issue' in parsed && parsed.issue) ||
+        (starts === 'later' && validFrom == null && 'Enter a start.') ||
+        (validUntil === undefined && 'Enter a complete date and time.')
+      }
+      onOpen={() => {
+        setOpen(true);
+        const started = { ...emptyPriceForm, ...start };
+        setForm(withCurrentModelPrices(started, now));
+        setStarts('now');
+        setFrom(instantToLocal(nowMs() + 86_400_000));
+        saved.current.clear();
+      }}
+      onDone={() => onSaved?.(form)}
       run={(client, reason) =>
-        client.admin.prices.create({
-          subject: toPriceSubject(form),
-          unit: priceUnit(form),
-          priceNanoUsd: after?.priceNanoUsd ?? '',
-          validFrom: validFrom ?? '',
+        savePrices(client, saved.current, 'prices' in parsed ? parsed.prices : [], {
+          validFrom: starts === 'now' ? null : (validFrom ?? ''),
           ...(validUntil == null ? {} : { validUntil }),
           ...(organisationId === null ? {} : { organisationId }),
           reason,
         })
       }
-      label="Set price"
-      size="medium"
-      kind="primary"
-      title={organisationId === null ? 'Set price' : 'Set contract price'}
-      doing="Saving…"
-      done={(price) => `Price set: ${priceText(price)}.`}
-      changes={['admin', 'catalog', 'models']}
-      wait={
-        ('issue' in read && read.issue) ||
-        (validFrom == null && 'Enter a start.') ||
-        (validUntil === undefined && 'Enter a complete date and time.')
-      }
-      onOpen={() => setFrom(instantToLocal(nowMs()))}
     >
-      <SelectField label="Product" value={form.kind} choices={kinds} onValue={(kind) => set({ kind })} />
-      <SubjectFields form={form} set={set} />
-      <TextField
-        label={`Price (USD ${unitText(priceUnit(form))})`}
-        inputMode="decimal"
-        placeholder="2.49"
-        value={form.amount}
-        issue="priceNanoUsd"
-        onValue={(amount) => set({ amount })}
+      <PriceFields
+        form={form}
+        set={set}
+        modality={modality}
+        sources={sources.data}
+        onModel={(model) => setForm((before) => withCurrentModelPrices({ ...before, model }, now))}
       />
-      <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
-        <TextField label="From" type="datetime-local" value={from} issue="validFrom" onValue={setFrom} />
-        <TextField
-          label="Until (optional)"
-          type="datetime-local"
-          value={until}
-          issue="validUntil"
-          onValue={setUntil}
-        />
-      </div>
-      <Note>
-        {organisationId === null
-          ? before === undefined
-            ? 'No current price.'
-            : `Current price: ${priceText(before)}.`
-          : 'Applies only to this organisation and overrides list prices.'}{' '}
-        {after !== null && `New price: ${priceText(after)}, ${subjectText(toPriceSubject(form))}.`} Running
-        rentals keep their price.
-      </Note>
+      <PeriodFields
+        starts={starts}
+        onStarts={setStarts}
+        from={from}
+        onFrom={setFrom}
+        until={until}
+        onUntil={setUntil}
+      />
+      <TenantPreview
+        form={form}
+        prices={'prices' in parsed ? parsed.prices : []}
+        replaced={'prices' in parsed ? parsed.prices.map(({ subject }) => currentPrice(now, subject)) : []}
+        now={now}
+        sources={sources.data}
+        isContract={organisationId !== null}
+      />
     </ActionButton>
   );
 }
 
-function SubjectFields(props: Readonly<{ form: PriceForm; set: (change: Partial<PriceForm>) => void }>) {
-  const { form, set } = props;
-  if (form.kind === 'model') {
-    return (
-      <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
-        <TextField
-          label="Model"
-          placeholder="model name in the catalog"
-          value={form.model}
-          onValue={(model) => set({ model })}
-        />
-        <SelectField
-          label="Unit"
-          value={form.modelUnit}
-          choices={modelUnits.map((value) => ({ value, label: value.replaceAll('_', ' ') }))}
-          onValue={(modelUnit) => set({ modelUnit })}
-        />
-      </div>
-    );
-  }
-  const region = (
-    <TextField
-      label="Region"
-      hint="Leave empty for all regions."
-      value={form.region}
-      onValue={(region) => set({ region })}
-    />
-  );
-  if (form.kind !== 'gpu') return region;
+interface PeriodProps {
+  readonly starts: 'now' | 'later';
+  readonly onStarts: (starts: 'now' | 'later') => void;
+  readonly from: string;
+  readonly onFrom: (from: string) => void;
+  readonly until: string;
+  readonly onUntil: (until: string) => void;
+}
+
+function PeriodFields({ starts, onStarts, from, onFrom, until, onUntil }: PeriodProps) {
   return (
     <div className="grid grid-cols-1 items-end gap-3 sm:grid-cols-2">
+      <SelectField
+        label="Starts"
+        value={starts}
+        choices={[
+          { value: 'now', label: 'Now' },
+          { value: 'later', label: 'At a later time' },
+        ]}
+        onValue={onStarts}
+      />
+      {starts === 'later' && (
+        <TextField label="From" type="datetime-local" value={from} issue="validFrom" onValue={onFrom} />
+      )}
       <TextField
-        label="GPU"
-        placeholder="h100"
-        value={form.gpuType}
-        onValue={(gpuType) => set({ gpuType })}
-      />
-      <SelectField
-        label="Machine"
-        value={form.machineType}
-        choices={[
-          { value: 'virtual-machine', label: 'virtual machine' },
-          { value: 'bare-metal', label: 'bare metal' },
-        ]}
-        onValue={(machineType) => set({ machineType })}
-      />
-      {region}
-      <SelectField
-        label="Network"
-        value={form.networkType}
-        choices={[
-          { value: '', label: 'all networks' },
-          { value: 'ethernet', label: 'ethernet' },
-          { value: 'infiniband', label: 'infiniband' },
-        ]}
-        onValue={(networkType) => set({ networkType })}
+        label="Until (optional)"
+        type="datetime-local"
+        value={until}
+        issue="validUntil"
+        onValue={onUntil}
       />
     </div>
   );
+}
+
+type Terms = Omit<Input<'adminCreatePrice'>, keyof NewPrice | 'validFrom'> & {
+  /** Null: now. */
+  readonly validFrom: string | null;
+};
+
+/** Saves one price after the other. `saved` has those of an earlier attempt, which are not repeated. */
+async function savePrices(
+  client: Millrace,
+  saved: Map<string, Price>,
+  prices: readonly NewPrice[],
+  { validFrom, ...terms }: Terms,
+): Promise<readonly Price[]> {
+  const start = validFrom ?? new Date(nowMs()).toISOString();
+  const made: Price[] = [];
+  for (const price of prices) {
+    const key = JSON.stringify([price, validFrom, terms.validUntil]);
+    const created =
+      saved.get(key) ?? (await client.admin.prices.create({ ...price, ...terms, validFrom: start }));
+    saved.set(key, created);
+    made.push(created);
+  }
+  return made;
 }

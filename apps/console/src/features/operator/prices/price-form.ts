@@ -5,46 +5,77 @@ import { parseUsd, usdText } from '@millrace/sdk/text';
 
 export type Price = Item<'adminListPrices'>;
 export type Subject = Price['subject'];
-type Unit = Input<'adminCreatePrice'>['unit'];
+export type Modality = Item<'adminListModels'>['modality'];
+export type NewPrice = Pick<Input<'adminCreatePrice'>, 'subject' | 'unit' | 'priceNanoUsd'>;
+type Unit = NewPrice['unit'];
+
+const machineTypes: Readonly<Record<string, string>> = {
+  'virtual-machine': 'virtual machine',
+  'bare-metal': 'bare metal',
+};
+
+export const machineTypeText = (machineType: string): string => machineTypes[machineType] ?? machineType;
+
+const tokenUnits = ['prompt_token', 'cached_prompt_token', 'completion_token'] as const;
+const modelUnits = [...tokenUnits, 'image', 'character'] as const;
+export type ModelUnit = (typeof modelUnits)[number];
+
+export const modelUnitLabels: Readonly<Record<ModelUnit, string>> = {
+  prompt_token: 'input',
+  cached_prompt_token: 'cached input',
+  completion_token: 'output',
+  image: 'image',
+  character: 'speech',
+};
+
+/** Units by which a model of this type is sold. */
+export function unitsOfModality(modality: Modality): readonly ModelUnit[] {
+  if (modality === 'image') return ['image'];
+  return modality === 'audio' ? ['character'] : tokenUnits;
+}
 
 export function subjectText(subject: Subject): string {
   switch (subject.kind) {
     case 'gpu': {
       const where = subject.region ?? 'all regions';
       const network = subject.networkType == null ? '' : `, ${subject.networkType}`;
-      return `${subject.gpuType}, ${subject.machineType.replaceAll('-', ' ')}, ${where}${network}`;
+      return `${subject.gpuType.toUpperCase()}, ${machineTypeText(subject.machineType)}, ${where}${network}`;
     }
     case 'volume':
       return `volume storage, ${subject.region ?? 'all regions'}`;
     case 'disk':
       return `disk while stopped, ${subject.region ?? 'all regions'}`;
     case 'model':
-      return `${subject.model}, ${subject.unit.replaceAll('_', ' ')}`;
+      return `${subject.model}, ${modelUnitLabels[subject.unit]}`;
   }
 }
 
 const perUnit: Readonly<Record<string, string>> = {
   gpu_hour: 'per GPU-hour',
   gb_hour: 'per GB-hour',
-  token: 'per token',
   million_tokens: 'per million tokens',
-  image: 'per image',
+  image: 'per image (1024 x 1024, 25 steps)',
   character: 'per character',
 };
 
-export function unitText(unit: string): string {
-  return perUnit[unit] ?? `per ${unit.replaceAll('_', ' ')}`;
+const TOKENS_PER_MILLION = 1_000_000n;
+
+/** Price as shown: tokens are always per million, also if the service stores the price of one token. */
+export function shownPrice({ priceNanoUsd, unit }: Pick<Price, 'priceNanoUsd' | 'unit'>): {
+  readonly nano: bigint;
+  readonly per: string;
+} {
+  if (unit === 'token') return { nano: BigInt(priceNanoUsd) * TOKENS_PER_MILLION, per: 'per million tokens' };
+  return { nano: BigInt(priceNanoUsd), per: perUnit[unit] ?? `per ${unit.replaceAll('_', ' ')}` };
 }
 
 /** `$2.49 per GPU-hour`, exact to the nano-USD. */
 export function priceText(price: Pick<Price, 'priceNanoUsd' | 'unit'>): string {
-  return `${usdText(price.priceNanoUsd)} ${unitText(price.unit)}`;
+  const { nano, per } = shownPrice(price);
+  return `${usdText(nano)} ${per}`;
 }
 
 export type PriceKind = 'gpu' | 'volume' | 'disk' | 'model';
-const modelUnits = ['prompt_token', 'cached_prompt_token', 'completion_token', 'image', 'character'] as const;
-type ModelUnit = (typeof modelUnits)[number];
-export { modelUnits };
 
 export interface PriceForm {
   readonly kind: PriceKind;
@@ -55,9 +86,10 @@ export interface PriceForm {
   /** Empty: all networks. */
   readonly networkType: '' | 'ethernet' | 'infiniband';
   readonly model: string;
-  readonly modelUnit: ModelUnit;
-  /** Dollars as typed. */
+  /** Dollars as typed, of a machine or storage. */
   readonly amount: string;
+  /** Dollars as typed, by unit of the model; empty: not set. */
+  readonly modelAmounts: Readonly<Partial<Record<ModelUnit, string>>>;
 }
 
 export const emptyPriceForm: PriceForm = {
@@ -67,48 +99,84 @@ export const emptyPriceForm: PriceForm = {
   region: '',
   networkType: '',
   model: '',
-  modelUnit: 'prompt_token',
   amount: '',
+  modelAmounts: {},
 };
 
-/** Tokens are priced per million, because one token may cost less than a nano-USD. */
-export function priceUnit(form: Pick<PriceForm, 'kind' | 'modelUnit'>): Unit {
-  if (form.kind === 'gpu') return 'gpu_hour';
-  if (form.kind === 'volume' || form.kind === 'disk') return 'gb_hour';
-  if (form.modelUnit === 'image' || form.modelUnit === 'character') return form.modelUnit;
-  return 'million_tokens';
+export function unitOfKind(kind: Exclude<PriceKind, 'model'>): Unit {
+  return kind === 'gpu' ? 'gpu_hour' : 'gb_hour';
 }
 
-export function toPriceSubject(form: PriceForm): Input<'adminCreatePrice'>['subject'] {
-  const region = form.region.trim() === '' ? null : form.region.trim();
+/** Tokens are priced per million, because one token may cost less than a nano-USD. */
+export function unitOfModelUnit(unit: ModelUnit): Unit {
+  return unit === 'image' || unit === 'character' ? unit : 'million_tokens';
+}
+
+export function toPriceSubject(form: PriceForm, unit: ModelUnit = 'prompt_token'): NewPrice['subject'] {
+  const region = form.region === '' ? null : form.region;
   switch (form.kind) {
-    case 'gpu':
-      return {
-        kind: 'gpu',
-        gpuType: form.gpuType.trim(),
-        machineType: form.machineType,
-        region,
-        networkType: form.networkType === '' ? null : form.networkType,
-      };
+    case 'gpu': {
+      const { gpuType, machineType } = form;
+      const networkType = form.networkType === '' ? null : form.networkType;
+      return { kind: 'gpu', gpuType, machineType, region, networkType };
+    }
     case 'volume':
       return { kind: 'volume', region };
     case 'disk':
       return { kind: 'disk', region };
     case 'model':
-      return { kind: 'model', model: form.model.trim(), unit: form.modelUnit };
+      return { kind: 'model', model: form.model, unit };
   }
 }
 
-export function parsePrice(form: PriceForm): { readonly nano: bigint } | { readonly issue: string } {
-  if (form.kind === 'gpu' && form.gpuType.trim() === '') return { issue: 'Enter a GPU type.' };
-  if (form.kind === 'model' && form.model.trim() === '') return { issue: 'Enter a model.' };
-  const nano = parseUsd(form.amount);
+type Parsed = { readonly prices: readonly NewPrice[] } | { readonly issue: string };
+
+function parseAmount(text: string): { readonly nano: bigint } | { readonly issue: string } {
+  const nano = parseUsd(text);
   if (nano === null) return { issue: 'Enter dollars with at most nine decimals, such as 2.49.' };
   return nano < 0n ? { issue: 'Enter a price of zero or more.' } : { nano };
 }
 
-/** The current list price of the form's subject. */
-export function currentPrice(prices: readonly Price[], form: PriceForm): Price | undefined {
-  const wanted = subjectText(toPriceSubject(form) as Subject);
+/** Prices that the form sets; a model has one for each unit that is filled in. */
+export function parsePrices(form: PriceForm, modality: Modality = 'chat'): Parsed {
+  if (form.kind !== 'model') {
+    const read = parseAmount(form.amount);
+    if ('issue' in read) return read;
+    const unit = unitOfKind(form.kind);
+    return { prices: [{ subject: toPriceSubject(form), unit, priceNanoUsd: read.nano.toString() }] };
+  }
+  if (form.model === '') return { issue: 'Choose a model.' };
+  const prices: NewPrice[] = [];
+  for (const unit of unitsOfModality(modality)) {
+    const text = form.modelAmounts[unit]?.trim() ?? '';
+    // Without a price of its own, cached input costs as much as other input.
+    if (text === '' && unit === 'cached_prompt_token') continue;
+    const read = parseAmount(text);
+    if ('issue' in read) return { issue: `Price of ${modelUnitLabels[unit]}: ${read.issue}` };
+    prices.push({
+      subject: toPriceSubject(form, unit),
+      unit: unitOfModelUnit(unit),
+      priceNanoUsd: read.nano.toString(),
+    });
+  }
+  return { prices };
+}
+
+/** The current list price of a subject. */
+export function currentPrice(prices: readonly Price[], subject: NewPrice['subject']): Price | undefined {
+  const wanted = subjectText(subject as Subject);
   return prices.find((price) => price.organisationId === null && subjectText(price.subject) === wanted);
+}
+
+/** Amount for a form field: dollars without the sign. */
+export const amountText = (nano: bigint): string => usdText(nano).replace('$', '');
+
+/** The form with the current prices of its model. */
+export function withCurrentModelPrices(form: PriceForm, prices: readonly Price[]): PriceForm {
+  const modelAmounts: Partial<Record<ModelUnit, string>> = {};
+  for (const unit of modelUnits) {
+    const price = currentPrice(prices, toPriceSubject({ ...form, kind: 'model' }, unit));
+    if (price !== undefined) modelAmounts[unit] = amountText(shownPrice(price).nano);
+  }
+  return { ...form, modelAmounts };
 }

@@ -1,22 +1,21 @@
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { Tags } from 'lucide-react';
+import { useState } from 'react';
 import { nowMs } from '../../../api/clock.ts';
 import { useApiQuery } from '../../../api/queries.ts';
-import { Badge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
-import { Money } from '../../../ui/money.tsx';
 import { Card, PageHeader } from '../../../ui/page.tsx';
 import { EmptyState, Note, QueryView } from '../../../ui/states.tsx';
-import { Table, type Column } from '../../../ui/table.tsx';
+import { Table } from '../../../ui/table.tsx';
 import { Tabs } from '../../../ui/tabs.tsx';
-import { Timestamp } from '../../../ui/time.tsx';
-import { ActionButton } from '../common/action-button.tsx';
-import { AddPrice } from './add-price.tsx';
+import { LinkButton, TextLink } from '../../../ui/link.tsx';
 import { operatorPage } from '../common/operator-page.tsx';
-import { priceText, subjectText, unitText, type Price } from './price-form.ts';
+import { OrganisationName } from '../common/organisation-name.tsx';
+import { AddPrice } from './add-price.tsx';
+import type { Price, PriceForm } from './price-form.ts';
+import { CurrentPrices, priceColumns } from './price-tables.tsx';
 import { ReserveOptions } from './reserve-options.tsx';
-import { TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator/prices');
 const tabs = ['now', 'coming', 'all', 'reserve'] as const;
@@ -37,17 +36,21 @@ function Prices() {
   const { tab = 'now', organisation } = route.useSearch();
   const navigate = route.useNavigate();
   const now = usePricesNow();
+  const [saved, setSaved] = useState<PriceForm | null>(null);
+  const current = now.data ?? [];
+  const add = <AddPrice now={current} organisationId={organisation ?? null} onSaved={setSaved} />;
   return (
     <>
       <PageHeader
         title="Prices"
-        about="Prices are append-only. Running rentals keep the price they started with."
-        actions={<AddPrice now={now.data ?? []} organisationId={organisation ?? null} />}
+        about="Prices that tenants pay for machines, models and storage. A price is never changed: a new one replaces it, and running rentals keep theirs."
+        actions={add}
       />
+      {saved !== null && <Saved form={saved} />}
       {organisation !== undefined && (
         <div className="mb-4">
           <Note>
-            Contract prices of <code>{organisation}</code> only.{' '}
+            Contract prices of <OrganisationName id={organisation} /> only.{' '}
             <TextLink to="/operator/prices" search={{}}>
               Show all
             </TextLink>
@@ -66,13 +69,21 @@ function Prices() {
             id: 'now',
             label: 'Current',
             content: () => (
-              <Card flush>
-                <QueryView query={now} what="prices">
-                  {(prices) => (
-                    <PriceTable prices={ofOrganisation(prices, organisation)} none="No current prices" />
-                  )}
-                </QueryView>
-              </Card>
+              <QueryView query={now} what="prices">
+                {(all) => {
+                  const prices = ofOrganisation(all, organisation);
+                  return prices.length === 0 ? (
+                    <Card>
+                      <EmptyState icon={Tags} title="No prices yet">
+                        Tenants see a machine or model only when it has a price. Set the first one: examples
+                        for each GPU type are in the form.
+                      </EmptyState>
+                    </Card>
+                  ) : (
+                    <CurrentPrices prices={prices} onSaved={setSaved} />
+                  );
+                }}
+              </QueryView>
             ),
           },
           { id: 'coming', label: 'Scheduled', content: () => <UpcomingPrices organisation={organisation} /> },
@@ -88,69 +99,28 @@ function Prices() {
 const ofOrganisation = (prices: readonly Price[], organisation: string | undefined): readonly Price[] =>
   organisation === undefined ? prices : prices.filter((price) => price.organisationId === organisation);
 
-function EndPrice({ price }: Readonly<{ price: Price }>) {
-  const isOver = price.validUntil !== null && Date.parse(price.validUntil) <= nowMs();
+/** Confirms a saved price and leads to where tenants see it. */
+function Saved({ form }: Readonly<{ form: PriceForm }>) {
+  const { kind, gpuType, model } = form;
   return (
-    <ActionButton
-      label="End price"
-      title={`End price of ${subjectText(price.subject)}`}
-      kind="danger"
-      doing="Ending…"
-      done="Price ended."
-      off={isOver && 'The price has already ended.'}
-      changes={['admin', 'catalog']}
-      run={(client, reason) => client.admin.prices.end({ priceId: price.id, reason })}
-    >
-      <p>
-        New rentals no longer get {priceText(price)}. The previous or a less specific price applies again.
-        Without one, the product is not available. Running rentals keep their price.
-      </p>
-    </ActionButton>
+    <div role="status" className="mb-4">
+      <Note tone="good">
+        <div className="flex flex-wrap items-center justify-between gap-2">
+          <span>Price saved. Tenants see it within seconds.</span>
+          {kind === 'gpu' && (
+            <LinkButton to="/catalog" search={{ gpu: gpuType }} size="small">
+              View in catalog
+            </LinkButton>
+          )}
+          {kind === 'model' && (
+            <LinkButton to="/models" search={{ name: model }} size="small">
+              View in model list
+            </LinkButton>
+          )}
+        </div>
+      </Note>
+    </div>
   );
-}
-
-const columns: readonly Column<Price>[] = [
-  {
-    head: 'Product',
-    main: true,
-    cell: ({ subject, organisationId }) => (
-      <>
-        {subjectText(subject)}{' '}
-        {organisationId !== null && (
-          <Link to="/operator/organisations/$organisationId" params={{ organisationId }}>
-            <Badge tone="info">contract</Badge>
-          </Link>
-        )}
-      </>
-    ),
-  },
-  {
-    head: 'Price',
-    right: true,
-    cell: ({ priceNanoUsd, unit }) => (
-      <>
-        <Money nano={priceNanoUsd} />
-        <span className="text-soft block text-xs">{unitText(unit)}</span>
-      </>
-    ),
-  },
-  { head: 'From', cell: ({ validFrom }) => <Timestamp at={validFrom} /> },
-  {
-    head: 'Until',
-    cell: ({ validUntil }) => (validUntil === null ? 'no end' : <Timestamp at={validUntil} />),
-  },
-  { head: 'Actions', cell: (price) => <EndPrice price={price} /> },
-];
-
-function PriceTable({ prices, none }: Readonly<{ prices: readonly Price[]; none: string }>) {
-  if (prices.length === 0) {
-    return (
-      <EmptyState icon={Tags} title={none}>
-        Set a price with the button above.
-      </EmptyState>
-    );
-  }
-  return <Table caption="Prices" columns={columns} rows={prices} />;
 }
 
 function UpcomingPrices({ organisation }: Readonly<{ organisation: string | undefined }>) {
@@ -166,16 +136,26 @@ function UpcomingPrices({ organisation }: Readonly<{ organisation: string | unde
     <Card flush>
       <QueryView query={all} what="prices">
         {(prices) => (
-          <PriceTable
+          <ScheduledTable
             prices={prices
               .filter(({ validFrom }) => Date.parse(validFrom) > nowMs())
               .toSorted((a, b) => a.validFrom.localeCompare(b.validFrom))}
-            none="No scheduled price changes"
           />
         )}
       </QueryView>
     </Card>
   );
+}
+
+function ScheduledTable({ prices }: Readonly<{ prices: readonly Price[] }>) {
+  if (prices.length === 0) {
+    return (
+      <EmptyState icon={Tags} title="No scheduled price changes">
+        A price that starts at a later time appears here.
+      </EmptyState>
+    );
+  }
+  return <Table caption="Scheduled prices" columns={priceColumns} rows={prices} />;
 }
 
 function AllPrices({ organisation }: Readonly<{ organisation: string | undefined }>) {
@@ -191,7 +171,7 @@ function AllPrices({ organisation }: Readonly<{ organisation: string | undefined
         pages={pages}
         what="entries"
         caption="Price history"
-        columns={columns}
+        columns={priceColumns}
         icon={Tags}
         empty="No prices yet"
         hint="Set a price with the button above."

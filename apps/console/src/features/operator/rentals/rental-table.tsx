@@ -1,18 +1,20 @@
 import type { Input, Item } from '@millrace/sdk';
 import { Server, type LucideIcon } from 'lucide-react';
 import { Badge, StateBadge } from '../../../ui/badge.tsx';
+import { CopyButton } from '../../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { RelativeTime } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
 import { WriteOffButton } from '../common/write-off-button.tsx';
 import { TextLink } from '../../../ui/link.tsx';
+import { rentalAnchor, rentalName } from './rental-names.ts';
 
 type AnyRental = Item<'adminListRentals'>;
 type Filter = Omit<Input<'adminListRentals'>, 'limit' | 'cursor'>;
 
 function Terminate({ rental }: Readonly<{ rental: AnyRental }>) {
-  const name = rental.name ?? `rental ${String(rental.id)}`;
+  const name = rentalName(rental);
   return (
     <ActionButton
       label="Terminate"
@@ -40,7 +42,7 @@ function WriteOff({ rental }: Readonly<{ rental: AnyRental }>) {
     return null;
   return (
     <WriteOffButton
-      name={rental.name ?? `rental ${String(rental.id)}`}
+      name={rentalName(rental)}
       off={false}
       run={(client, request) => client.admin.rentals.writeOff({ rentalId: rental.id, ...request })}
     >
@@ -63,11 +65,11 @@ const columns: readonly Column<AnyRental>[] = [
   {
     head: 'Rental',
     main: true,
-    cell: ({ id, name, mode }) => (
-      <>
-        {name ?? 'unnamed'} <span className="text-soft font-normal">{id}</span>{' '}
-        {mode === 'test' && <Badge>test</Badge>}
-      </>
+    cell: (rental) => (
+      <span id={rentalAnchor(rental.id)} className="inline-flex flex-wrap items-center gap-1">
+        {rentalName(rental)} <CopyButton text={String(rental.id)} what={`ID of ${rentalName(rental)}`} />
+        {rental.mode === 'test' && <Badge>test</Badge>}
+      </span>
     ),
   },
   {

@@ -1,7 +1,7 @@
 import type { Item } from '@millrace/sdk';
 import { getRouteApi } from '@tanstack/react-router';
 import { CalendarRange, SearchX } from 'lucide-react';
-import { CommandHint } from '../../../ui/copy.tsx';
+import { CommandHint, CopyButton } from '../../../ui/copy.tsx';
 import { FilterField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Card, PageHeader } from '../../../ui/page.tsx';
@@ -13,7 +13,7 @@ import { operatorPage } from '../common/operator-page.tsx';
 import { RentalTable } from './rental-table.tsx';
 import { rentalStatuses, rentalTabs } from '../common/search-params.ts';
 import { Form } from '../../../ui/form.tsx';
-import { TextLink } from '../../../ui/link.tsx';
+import { OrganisationLink } from '../common/organisation-name.tsx';
 
 const route = getRouteApi('/shell/inside/operator/rentals');
 
@@ -90,14 +90,17 @@ const columns: readonly Column<Item<'adminListReservationRequests'>>[] = [
   { head: 'Time', main: true, cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
   {
     head: 'Organisation',
-    cell: ({ organisationId }) => (
-      <TextLink to="/operator/organisations/$organisationId" params={{ organisationId }}>
-        <code>{organisationId}</code>
-      </TextLink>
-    ),
+    cell: ({ organisationId }) => <OrganisationLink id={organisationId} />,
   },
   { head: 'GPUs', right: true, cell: ({ gpuCount }) => gpuCount },
-  { head: 'Requested by', cell: ({ requestedBy }) => <code>{requestedBy}</code> },
+  {
+    head: 'Requested by',
+    cell: ({ requestedBy }) => (
+      <span className="inline-flex items-center gap-1">
+        a member <CopyButton text={requestedBy} what="user ID" />
+      </span>
+    ),
+  },
 ];
 
 function Requests() {
