@@ -1,7 +1,7 @@
 import { Server } from 'lucide-react';
 import { useSession } from '../../api/session.tsx';
 import { LinkButton, TextLink } from '../../ui/link.tsx';
-import { Money } from '../../ui/money.tsx';
+import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { TableSkeleton } from '../../ui/skeleton.tsx';
 import { EmptyState, QueryView } from '../../ui/states.tsx';
@@ -28,10 +28,10 @@ const columns: readonly Column<ResourceRow>[] = [
   {
     head: 'Cost per hour',
     right: true,
-    cell: ({ perHour }) => (
+    cell: ({ perHour, livePerHour }) => (
       <>
-        <Money nano={perHour} />
-        <span className="text-soft">/h</span>
+        <PerHour nano={perHour} />
+        <LiveCost nano={livePerHour ?? undefined} perHour />
       </>
     ),
   },

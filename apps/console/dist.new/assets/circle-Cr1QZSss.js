@@ -1,1 +1,0 @@
-import{t as e}from"./createLucideIcon-DazZ8E8f.js";var t={name:`circle`,size:24,node:[[`circle`,{cx:`12`,cy:`12`,r:`10`,key:`1mglay`}]]};t.node;var n=e(t);export{n as t};

@@ -1,1 +1,0 @@
-function e(e){switch(e){case`connected`:return`good`;case`connecting`:return`info`;case`silent`:return`warn`;case`removed`:return`plain`}}export{e as t};

@@ -1,1 +1,0 @@
-function e(e,t){return/filename="?([A-Za-z0-9][\w.-]*)"?(?:;|$)/.exec(e??``)?.[1]??t}async function t(t,n){let r=await t.blob(),i=e(t.headers.get(`content-disposition`),n),a=URL.createObjectURL(r),o=document.createElement(`a`);return o.href=a,o.download=i,document.body.append(o),o.click(),o.remove(),URL.revokeObjectURL(a),i}export{t};

@@ -1,1 +1,0 @@
-import{lr as e}from"./useBaseUiId-Jh1zR9Ay.js";var t=0;function n(n,r={}){let{preventScroll:i=!1,sync:a=!1,shouldFocus:o}=r;cancelAnimationFrame(t);function s(){(!o||o())&&n?.focus({preventScroll:i})}if(a)return s(),e;let c=requestAnimationFrame(s);return t=c,()=>{t===c&&(cancelAnimationFrame(c),t=0)}}export{n as t};

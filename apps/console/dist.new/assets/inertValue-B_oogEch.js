@@ -1,1 +1,0 @@
-import{nr as e}from"./useBaseUiId-Jh1zR9Ay.js";function t(t){return e(19)?t:t?`true`:void 0}export{t};

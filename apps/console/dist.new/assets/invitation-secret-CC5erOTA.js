@@ -1,1 +1,0 @@
-var e=`millrace.invitation`;function t(t,n){t.setItem(e,n)}function n(t,n){let r=t.getItem(e);return r?.startsWith(`${n}.`)===!0?r:null}function r(t){t.removeItem(e)}export{r as n,t as r,n as t};

@@ -1,1 +1,0 @@
-function e(e){if(e===``)return null;let t=Date.parse(e);return Number.isNaN(t)?void 0:new Date(t).toISOString()}function t(e){let t=new Date(e),n=e=>String(e).padStart(2,`0`);return`${`${String(t.getFullYear())}-${n(t.getMonth()+1)}-${n(t.getDate())}`}T${n(t.getHours())}:${n(t.getMinutes())}`}export{e as n,t};

@@ -1,1 +1,0 @@
-function e({shown:e,notShownBecause:t,status:n,statusReason:r}){if(!e)return{tone:`warn`,label:`not listed`,why:t??`The machine is incomplete.`};if(n===`node_ready`)return{tone:`good`,label:`listed`,why:null};let i=n.replace(`node_`,``),a=`Cannot be rented while it is ${i}${r===null?``:`: ${r}`}`;return{tone:`warn`,label:`listed, ${i}`,why:a}}export{e as t};

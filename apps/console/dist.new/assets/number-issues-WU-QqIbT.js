@@ -1,1 +1,0 @@
-function e(e,t,{min:n,max:r}){let i=Number(t);return/^\d+$/.test(t.trim())&&i>=n&&i<=r?!1:`${e} must be a whole number from ${String(n)} to ${String(r)}.`}function t(e,t){return/^\d{1,3}(?:\.\d{1,4})?$/.test(t.trim())&&Number(t)<=100?!1:`${e} must be a percentage from 0 to 100 with at most four decimals.`}export{t as n,e as t};

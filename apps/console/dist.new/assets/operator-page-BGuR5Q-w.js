@@ -1,1 +1,0 @@
-import{t as e}from"./require-scope-B26ZTjPf.js";import{t}from"./react-DCTAcUCH.js";var n=t();function r(t,r){return()=>(0,n.jsx)(e,{scope:`admin:read`,title:t,who:`This page is for operators, who run this installation and have the platform role “operator”. Ask another operator for access.`,children:(0,n.jsx)(r,{})})}export{r as t};

@@ -1,1 +1,0 @@
-var e=`Millrace`,t=null;function n(){document.title=t===null?e:`${t} · Millrace`}function r(t){e=`${t} · Millrace`,n()}function i(e){t=e,n()}export{i as n,r as t};

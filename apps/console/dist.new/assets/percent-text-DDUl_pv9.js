@@ -1,1 +1,0 @@
-function e(e){let t=(Math.floor(Math.min(1,Math.max(0,e))*1e3+1e-9)*.1).toFixed(1);return`${t.endsWith(`.0`)?t.slice(0,-2):t} %`}export{e as t};

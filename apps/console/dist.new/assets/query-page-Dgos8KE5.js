@@ -1,1 +1,0 @@
-import{i as e}from"./page-DwAvJVFK.js";import{a as t,c as n}from"./states-LKUfvKTx.js";import{t as r}from"./react-DCTAcUCH.js";var i=r();function a({query:r,title:a,what:o,back:s,children:c}){return(0,i.jsxs)(i.Fragment,{children:[r.data===void 0&&(0,i.jsx)(e,{title:a,back:s}),(0,i.jsx)(t,{query:r,what:o,skeleton:(0,i.jsx)(n,{what:o}),children:c})]})}export{a as t};

@@ -1,1 +1,0 @@
-function e(e){return e.filter(({status:e,terminatedAt:t})=>e===`inactive`&&t===null).map(({id:e})=>e).slice(0,20)}async function t(e,t,n){let r=await Promise.allSettled(t.map(t=>e.volumes.get({storageVolumeId:t},{signal:n})));return new Map(r.flatMap(e=>e.status===`fulfilled`?[[e.value.id,e.value.restoring]]:[]))}export{e as n,t};

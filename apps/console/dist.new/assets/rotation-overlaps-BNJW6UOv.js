@@ -1,1 +1,0 @@
-var e=[{value:`0`,label:`Immediately`},{value:`3600`,label:`After 1 hour`},{value:`86400`,label:`After 1 day`},{value:`604800`,label:`After 7 days`}];export{e as t};

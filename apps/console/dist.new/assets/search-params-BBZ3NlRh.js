@@ -1,1 +1,0 @@
-function e(e){return typeof e==`number`?String(e):typeof e==`string`&&e!==``?e:void 0}function t(e,t){return t.find(t=>t===e)}function n(e){let t=Object.entries(e).filter(([,e])=>e!==void 0);return Object.fromEntries(t)}function r(e){return n(e)}export{n as i,t as n,e as r,r as t};

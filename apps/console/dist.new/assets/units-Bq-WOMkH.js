@@ -1,1 +1,0 @@
-function e(e,t){let n=Math.floor(e/t);return[n,e-n*t]}function t(e,t,n){return e<=0n||t<=0n?0:Math.max(1,Math.min(n,Number(e*BigInt(n)/t)))}function n(e,t){return t<=0n?0:Number(e*100n/t)}function r(e,t){return(e*1e3/Math.max(1,t)).toFixed(1)}function i(e,t){return t<=0?0:e/t}export{e as a,t as i,n,i as r,r as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{f as t,t as n}from"./tanstack-TX7gJh7G.js";import{i as r}from"./react-DCTAcUCH.js";var i=e(r(),1);function a(e){let r=n({select:e=>e.hash}),a=t(),o=(0,i.useRef)(e);(0,i.useEffect)(()=>{o.current=e}),(0,i.useEffect)(()=>{r===`create`&&(o.current(),a({to:`.`,search:!0,hash:``,replace:!0}))},[r,a])}export{a as t};

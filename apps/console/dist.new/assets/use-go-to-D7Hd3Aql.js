@@ -1,1 +1,0 @@
-import{_ as e}from"./tanstack-TX7gJh7G.js";function t(e){return e===void 0?`/console/overview`:e.startsWith(`/console/`)?e:`/console${e}`}function n(){let{history:n}=e();return e=>n.push(t(e))}export{n,t};

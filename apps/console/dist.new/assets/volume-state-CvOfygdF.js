@@ -1,1 +1,0 @@
-import{t as e}from"./badge-t4o4Nagu.js";import{s as t}from"./volume-Cbw7_PLU.js";import{t as n}from"./react-DCTAcUCH.js";var r=n(),i={creating:`info`,restoring:`info`,active:`good`,frozen:`bad`,deleted:`plain`,unknown:`warn`};function a({volume:n}){let a=t(n);return(0,r.jsx)(e,{tone:i[a],children:a})}export{a as t};
