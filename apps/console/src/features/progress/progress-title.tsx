@@ -1,4 +1,3 @@
-import { skipToken, useQuery } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { nowMs } from '../../api/clock.ts';
@@ -6,6 +5,7 @@ import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { setTitleProgress } from '../../ui/logic/page-title.ts';
 import type { Rental } from '../rentals/rental.ts';
+import { useRental } from '../rentals/use-rental.ts';
 import { instanceOperation, progressText, rentalOperation } from './long-operations.ts';
 
 const POLL_MS = 2_000;
@@ -61,13 +61,9 @@ function useStartingInstances() {
   return data ?? [];
 }
 
-/** The rental of the open page, which may also stop or end. Its page reads it. */
+/** The rental of the open page, which may also stop or end. It shares the request of that page. */
 function useOpenRental(pathname: string): readonly Rental[] {
-  const { place } = useSession();
   const id = /^\/rentals\/(\d+)$/.exec(pathname)?.[1];
-  const { data } = useQuery<Rental>({
-    queryKey: [place.organisationId, place.mode, 'rentals', 'one', Number(id ?? 0)],
-    queryFn: skipToken,
-  });
+  const { data } = useRental(Number(id ?? 0), { enabled: id !== undefined });
   return data === undefined ? [] : [data];
 }

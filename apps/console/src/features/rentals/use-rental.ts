@@ -2,11 +2,11 @@ import { useApiQuery } from '../../api/queries.ts';
 import { hasEnded, rentalRefetchMs, type Rental, type RentalCost } from './rental.ts';
 import { unpostedAmount } from './receipt.ts';
 
-export function useRental(rentalId: number) {
+export function useRental(rentalId: number, { enabled } = { enabled: true }) {
   return useApiQuery<Rental>(
     ['rentals', 'one', rentalId],
     (client, signal) => client.rentals.get({ rentalId }, { signal }),
-    { refetchMs: rentalRefetchMs },
+    { refetchMs: rentalRefetchMs, enabled },
   );
 }
 
