@@ -47,7 +47,7 @@ function ActivityLine({ event }: Readonly<{ event: Event }>) {
         {to === null ? (
           text
         ) : (
-          <TextLink to={to} className="no-underline hover:underline">
+          <TextLink to={to} className="decoration-line underline-offset-2 hover:decoration-current">
             {text}
           </TextLink>
         )}

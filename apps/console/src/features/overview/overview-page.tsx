@@ -97,11 +97,12 @@ function bothLoaded(
 }
 
 function useRecentEvents() {
-  const { may } = useSession();
-  return useApiQuery(['overview', 'activity'], readRecentEvents, {
-    refetchMs: 15_000,
-    enabled: may('events:read'),
-  });
+  const { may, place } = useSession();
+  return useApiQuery(
+    ['overview', 'activity'],
+    (client, signal) => readRecentEvents(client, place.mode, signal),
+    { refetchMs: 15_000, enabled: may('events:read') },
+  );
 }
 
 interface AttentionProps {
