@@ -300,6 +300,41 @@ describe.concurrent('single commands', () => {
     expect((await succeed(['rental', 'get', 'second'])).stdout).toMatch(/state +terminat/);
   });
 
+  test('offers and quotes show the price of live mode beside the free one', async () => {
+    const operator = await seedOrganisation(harness.database.db, { platformRole: 'operator' });
+    const price = await fetch(`${harness.api.url}/v2/admin/prices`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${operator.owner.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        subject: { kind: 'gpu', gpuType: 'b200', machineType: 'virtual-machine', region: null },
+        unit: 'gpu_hour',
+        priceNanoUsd: '1990000001',
+        validFrom: new Date(0).toISOString(),
+        reason: 'a list price',
+      }),
+    });
+    expect(price.status).toBe(201);
+    const offers = await succeed(['offers', '--gpu', 'b200', '--count', '1']);
+    expect(offers.stdout).toMatch(/\$0\.00\/h +\$1\.990000001\/h/);
+    expect(offers.stderr).toContain('Test mode: nothing is charged.');
+    const quote = await succeed([
+      'quote',
+      '--gpu',
+      'b200',
+      '--count',
+      '2',
+      '--region',
+      region,
+      '--for',
+      '1h',
+    ]);
+    expect(quote.stdout).toMatch(/price +\$0\.00\/h \(live \$3\.980000002\/h\)/);
+    expect(quote.stdout).toMatch(
+      /for 60 min +\$0\.00 \(live \$3\.980000002\)|for 1 h +\$0\.00 \(live \$3\.980000002\)/,
+    );
+    expect((await succeed(['balance'])).stdout).toMatch(/mode +test/);
+  });
+
   test('market commands find, rent and terminate an instance', async () => {
     const found = await succeed(['market', 'list', '--gpu', 'H200', '--json']);
     const [machine] = found.json();
@@ -312,7 +347,9 @@ describe.concurrent('single commands', () => {
       code: 5,
     });
     const rented = await succeed(['market', 'rent', machine.id, '--gpus', '2', '--yes', '--json']);
-    expect(rented.stderr).toMatch(/each +\$1\.50\/h\n +price +\$3\.00\/h/);
+    expect(rented.stderr).toMatch(
+      /each +\$0\.00\/h \(live \$1\.50\/h\)\n +price +\$0\.00\/h \(live \$3\.00\/h\)/,
+    );
     const { id, sshCommand } = rented.json();
     expect(sshCommand).toMatch(/^ssh /);
     expect((await succeed(['market', 'instances'])).stdout).toMatch(new RegExp(`${id} +online +2 × `));

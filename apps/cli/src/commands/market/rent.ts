@@ -8,7 +8,7 @@ import { withLive } from '../../money/mode.ts';
 import { freeGpus } from '../../market/columns.ts';
 import { defaultRegion, type Instance, type Machine } from '../../market/find.ts';
 import { localStep } from '../../progress/local-step.ts';
-import { createInstanceSteps, usdToNano, perHourText, usdText } from '@millrace/sdk/text';
+import { createInstanceSteps, usdToNano, usdText } from '@millrace/sdk/text';
 import { withInterruptNotice, withProgress } from '../../progress/watch.ts';
 import { parseDurationFlag, parsePortFlags, parseTagFlags } from '../../rentals/flags.ts';
 import { notFoundError } from '../../framework/find-errors.ts';
@@ -112,20 +112,18 @@ function requireFree(machine: Machine, gpus: number): void {
 }
 
 function showCost(context: Context, machine: Machine, gpus: number): void {
-  const each = machine.pricing.price.amount;
+  const each = usdToNano(machine.pricing.price.amount);
   const model = machine.hardware.gpus[0]?.model ?? 'GPU';
   showQuote(context, `${gpus} × ${model} of ${machine.id} in ${machine.location.region}`, [
-    ...(gpus > 1 ? ([['each', perHourText(each)]] as const) : []),
-    ['price', priceText(context, usdToNano(each) * BigInt(gpus))],
+    ...(gpus > 1 ? ([['each', priceText(context, each)]] as const) : []),
+    ['price', `${priceText(context, each * BigInt(gpus))}, billed per second from the readiness check`],
     ['supplier', machine.supplier_id],
   ]);
 }
 
 /** Machines list their live price; test mode is free. */
 function priceText(context: Context, perHour: bigint): string {
-  return hasTestKey(context.profile)
-    ? `${withLive('$0.00/h', String(perHour), '/h')}: test mode is free`
-    : `${usdText(perHour)}/h, billed per second from the readiness check`;
+  return hasTestKey(context.profile) ? withLive('$0.00/h', String(perHour), '/h') : `${usdText(perHour)}/h`;
 }
 
 async function watchInstance(context: Context, name: string, isWaiting: boolean): Promise<Instance> {

@@ -3,10 +3,11 @@ import { exactDuration } from '@millrace/sdk/text';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Boxes } from 'lucide-react';
 import { useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../api/session.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
 import { CommandHint, CopyButton } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Money, PerHour } from '../../ui/money.tsx';
+import { LiveCost, Money, PerHour } from '../../ui/money.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
@@ -53,6 +54,18 @@ const nameLink = (name: string) => (
   </TextLink>
 );
 
+/** Machines list their live price; test mode is free. */
+function ListedPrice({ nano }: Readonly<{ nano: bigint }>) {
+  const { mode } = useSession().place;
+  if (mode === 'live') return <PerHour nano={nano} />;
+  return (
+    <>
+      <PerHour nano="0" />
+      <LiveCost nano={nano} perHour />
+    </>
+  );
+}
+
 const liveColumns: readonly Column<Listed>[] = [
   { head: 'Name', main: true, cell: ({ id }) => nameLink(id) },
   { head: 'Status', cell: ({ instance }) => <StateBadge state={instance.status} /> },
@@ -88,7 +101,7 @@ const liveColumns: readonly Column<Listed>[] = [
   {
     head: 'Per hour',
     right: true,
-    cell: ({ instance }) => <PerHour nano={perHour(instance, instance.gpu_count)} />,
+    cell: ({ instance }) => <ListedPrice nano={perHour(instance, instance.gpu_count)} />,
   },
   { head: 'Spent', right: true, cell: ({ id }) => <Spent name={id} /> },
 ];
@@ -145,7 +158,7 @@ const endedColumns: readonly Column<Ended>[] = [
   {
     head: 'Per hour',
     right: true,
-    cell: ({ price, gpu_count: gpus }) => <PerHour nano={perHour({ pricing: { price } }, gpus)} />,
+    cell: ({ price, gpu_count: gpus }) => <ListedPrice nano={perHour({ pricing: { price } }, gpus)} />,
   },
   { head: 'Cost', right: true, cell: ({ cost_nano_usd: cost }) => <Money nano={cost} /> },
 ];
