@@ -38,7 +38,9 @@ function createNotifier(session: Session, open: (href: string) => void) {
   const shown = new Set<() => void>();
   return {
     notify: (event: MillraceEvent): void => {
-      const completion = completionOf(event);
+      // The feed has the events of both modes.
+      const isOwn = event.orgId === place.organisationId && event.mode === place.mode;
+      const completion = isOwn ? completionOf(event) : null;
       if (completion === null) return;
       const body = completionBody(completion, {
         organisation: me.organisation.name,
