@@ -12,7 +12,7 @@ const orders = {
     . < framework < text < progress < completion < ssh < money < generated < account < admin < chat
     < events < market < operations < volumes < rentals < webhooks < commands < manifest.generated.ts
     < system.ts < main.ts`,
-  'apps/console/src': 'api < ui < app < features < .',
+  'apps/console/src': 'api < ui < app < features < design < .',
   'apps/console/src/app': '. < live < shortcuts < palette < shell.tsx < root-routes.tsx',
   'apps/console/src/features': `
     rentals < volumes < playground < money < usage < supplier < operator < models < catalog < create
@@ -21,7 +21,8 @@ const orders = {
     common < providers < maintenance < rentals < fleet < prices < organisations < suppliers < models
     < auditor < overview < .`,
   'apps/console/src/features/rentals': '. < dialogs < list < detail < routes.tsx',
-  'apps/console/src/features/supplier': '. < overview < routes.tsx',
+  'apps/console/src/features/supplier': 'application < . < overview < routes.tsx',
+  'apps/console/src/ui': 'logic < chart < .',
   'packages/compute/src': '. < readiness < incus < ironic < mock < conformance < connect.ts',
   'packages/compute/src/incus': 'api < .',
   'packages/contract/src': `

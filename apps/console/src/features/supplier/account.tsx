@@ -1,14 +1,13 @@
-import { ApiError, type Output } from '@millrace/sdk';
+import { ApiError } from '@millrace/sdk';
 import { useEffect, useState, type ReactNode } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { PageHeader } from '../../ui/page.tsx';
 import { Loading, Note, QueryView } from '../../ui/states.tsx';
+import type { Account } from './application/supplier-account.ts';
 import { ApplicationPage } from './application/application-page.tsx';
 import { RequireScope } from '../../app/require-scope.tsx';
-
-export type Account = Output<'supplierGetAccount'>;
 
 /** Supplier account; null if the organisation has not applied. */
 function useAccount() {

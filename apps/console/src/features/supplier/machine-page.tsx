@@ -26,7 +26,7 @@ import { TextLink } from '../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/supplier/machines/$machineId');
 
-const toMachines = <TextLink to="/supplier">My machines</TextLink>;
+const toMachines = <TextLink to="/supplier/machines">My machines</TextLink>;
 
 type Machine = Output<'supplierGetMachine'>;
 type HistoryEntry = Output<'supplierGetMachineHistory'>['items'][number];

@@ -3,7 +3,7 @@ import { useInstallation } from '../../../api/session.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
 import { TextLink } from '../../../ui/link.tsx';
 import { Card, DescriptionList, PageHeader } from '../../../ui/page.tsx';
-import type { Account } from '../account.tsx';
+import type { Account } from './supplier-account.ts';
 import { ApplyForm } from './apply-form.tsx';
 import { EarningsCalculator } from './earnings-calculator.tsx';
 import { StepTimeline } from './supplier-timeline.tsx';

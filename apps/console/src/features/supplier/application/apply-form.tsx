@@ -8,7 +8,7 @@ import { Form } from '../../../ui/form.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { Note, Problem } from '../../../ui/states.tsx';
 import { useToast } from '../../../ui/toast.tsx';
-import type { Account } from '../account.tsx';
+import type { Account } from './supplier-account.ts';
 
 /** Applies to become a supplier; `refused` is the last application, if it was rejected. */
 export function ApplyForm({ refused }: Readonly<{ refused: Account | null }>) {

@@ -3,7 +3,7 @@ import { LinkButton } from '../../../ui/link.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { Timeline } from '../../../ui/timeline.tsx';
-import type { Account } from '../account.tsx';
+import type { Account } from './supplier-account.ts';
 import { isListed, supplierSteps, type SupplierStep } from './supplier-steps.ts';
 
 export function StepTimeline({ steps }: Readonly<{ steps: readonly SupplierStep[] }>) {
@@ -43,7 +43,7 @@ export function ListingProgress({ account }: Readonly<{ account: Account }>) {
       title="Until your first machine is listed"
       actions={
         isJoining && (
-          <LinkButton to="/supplier" search={{ tab: 'join' }} size="small" kind="primary">
+          <LinkButton to="/supplier/machines" search={{ tab: 'join' }} size="small" kind="primary">
             Join a machine
           </LinkButton>
         )

@@ -9,7 +9,8 @@ import { PageSkeleton } from '../../../ui/skeleton.tsx';
 import { EmptyState, QueryView } from '../../../ui/states.tsx';
 import { Table, type Column } from '../../../ui/table.tsx';
 import { AttentionCard } from '../../../ui/attention.tsx';
-import { RequireSupplier, type Account } from '../account.tsx';
+import { RequireSupplier } from '../account.tsx';
+import type { Account } from '../application/supplier-account.ts';
 import { marketStatus } from '../market-status.ts';
 import { percentText } from '../percent-text.ts';
 import {

@@ -1,0 +1,3 @@
+import type { Output } from '@millrace/sdk';
+
+export type Account = Output<'supplierGetAccount'>;
