@@ -122,8 +122,9 @@ test('a marketplace machine is found, rented at the listed price, terminated, an
     await page.getByRole('heading', { level: 1, name: /^Rent .*H200.* \(unverified\)$/ }).waitFor();
     await page.getByText(/^\d+ × .*H200.* \(unverified\)$/).waitFor();
     await page.getByRole('spinbutton', { name: 'GPUs' }).fill('2');
-    const hour = page.getByRole('strong');
-    await expect.poll(() => nanoIn(hour)).toBe(listed * 2n);
+    // Test mode is free and shows the listed price as the live one.
+    expect(await nanoIn(page.getByRole('strong'))).toBe(0n);
+    await page.locator(`data[value="${String(listed * 2n)}"]`).waitFor();
     await page.getByRole('button', { name: 'Rent GPUs' }).click();
     await page.getByRole('region', { name: 'SSH command' }).waitFor({ timeout: 180_000 });
     const name = await page.getByRole('heading', { level: 1 }).innerText();
@@ -131,8 +132,8 @@ test('a marketplace machine is found, rented at the listed price, terminated, an
       status: 'online',
       gpuCount: 2,
       gpuVerification: 'unverified',
-      // Test mode is free.
       costPerHourNanoUsd: '0',
+      liveCostPerHourNanoUsd: String(listed * 2n),
     });
     await page.getByRole('button', { name: 'Terminate' }).click();
     const dialog = page.getByRole('alertdialog');
