@@ -1,12 +1,7 @@
 import { percentOf } from '@millrace/sdk/text';
 import { describe, expect, it } from 'vitest';
-import {
-  modelAvailability,
-  modelHealth,
-  parseNames,
-  parseOptionalInteger,
-  requestShareText,
-} from './model-summary.ts';
+import { modelHealth } from '../common/model-health.ts';
+import { modelAvailability, parseNames, parseOptionalInteger, requestShareText } from './model-summary.ts';
 
 const up = { enabled: true, health: 'healthy', weight: 100 } as const;
 const down = { enabled: true, health: 'down', weight: 100 } as const;

@@ -1,7 +1,7 @@
 import { TextLink } from '../../../ui/link.tsx';
 import { Note } from '../../../ui/states.tsx';
 import { Money } from '../../../ui/money.tsx';
-import { modelHealth } from '../models/model-summary.ts';
+import { modelHealth } from '../common/model-health.ts';
 import {
   machineTypeText,
   modelUnitLabels,
