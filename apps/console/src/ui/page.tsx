@@ -1,5 +1,6 @@
 import { useEffect, type ReactNode } from 'react';
 import { HeadlineContext } from './money.tsx';
+import { figureColumns } from './skeleton.tsx';
 import { setPageTitle } from './logic/page-title.ts';
 
 interface PageHeaderProps {
@@ -78,7 +79,7 @@ interface KeyFigure {
 /** Figures stand on the page without a box: they are read before the cards. */
 export function KeyFigures({ items }: Readonly<{ items: readonly KeyFigure[] }>) {
   return (
-    <dl className="mb-section grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-[repeat(auto-fill,minmax(11rem,1fr))]">
+    <dl className={figureColumns}>
       {items.map(({ label, value, note, lead = false }) => (
         <div
           key={label}

@@ -90,6 +90,33 @@ export function ChartSkeleton({ what, height }: Readonly<{ what: string; height:
   );
 }
 
+/** Columns of key figures, the same while they load. */
+export const figureColumns =
+  'mb-section grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-[repeat(auto-fill,minmax(11rem,1fr))]';
+
+function FigureBars({ count }: Readonly<{ count: number }>) {
+  return (
+    <div className={figureColumns}>
+      {Array.from({ length: count }, (_, index) => (
+        <div key={index} className="border-line flex h-16 flex-col justify-between border-l-2 pl-4">
+          <Bar className="h-3 w-16" />
+          <Bar className="h-6 w-24" />
+          <Bar className="h-3 w-20" />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** As high as key figures with notes. */
+export function FiguresSkeleton({ what, count }: Readonly<{ what: string; count: number }>) {
+  return (
+    <Placeholder what={what}>
+      <FigureBars count={count} />
+    </Placeholder>
+  );
+}
+
 /** Key figures and one card, as most pages begin; with a title if the page is not yet known. */
 export function PageSkeleton({ what, title = false }: Readonly<{ what: string; title?: boolean }>) {
   return (
@@ -100,14 +127,7 @@ export function PageSkeleton({ what, title = false }: Readonly<{ what: string; t
           <Bar className="w-80 max-w-full" />
         </div>
       )}
-      <div className="mb-section grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-4">
-        {[1, 2, 3, 4].map((each) => (
-          <div key={each} className="border-line flex flex-col gap-2.5 border-l-2 py-1 pl-4">
-            <Bar className="h-3 w-16" />
-            <Bar className="h-6 w-24" />
-          </div>
-        ))}
-      </div>
+      <FigureBars count={4} />
       <div className="border-line bg-surface p-card flex flex-col gap-4 rounded-lg border">
         <Bar className="h-4 w-40" />
         {[1, 2, 3, 4].map((each) => (

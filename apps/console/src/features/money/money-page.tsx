@@ -3,6 +3,7 @@ import { useSession } from '../../api/session.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Money, PerHour, HeadlineMoney } from '../../ui/money.tsx';
 import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
+import { ChartSkeleton, FiguresSkeleton } from '../../ui/skeleton.tsx';
 import { Note, QueryView } from '../../ui/states.tsx';
 import { useNow } from '../../ui/time.tsx';
 import { LimitsCard } from './limits-card.tsx';
@@ -29,17 +30,21 @@ export function MoneyPage() {
         about="Your balance, what you spend and how long it lasts."
         actions={<LinkButton to="/ledger">View ledger</LinkButton>}
       />
-      <QueryView query={balance} what="balance">
+      <QueryView query={balance} what="balance" skeleton={<BalanceSkeleton />}>
         {(data) => (
           <>
             <WarningNote balance={data} />
-            <BalanceFigures balance={data} days={days.data} />
+            <BalanceFigures balance={data} days={days.data} isLoading={days.isPending} />
           </>
         )}
       </QueryView>
       {isTopUpFirst && <TopUpCard />}
       <Card title="Daily spending" about="Days are in UTC. The last bar is today so far.">
-        <QueryView query={days} what="daily spending">
+        <QueryView
+          query={days}
+          what="daily spending"
+          skeleton={<ChartSkeleton what="daily spending" height={208} />}
+        >
           {(data) => <SpendChart days={data} />}
         </QueryView>
       </Card>
@@ -49,6 +54,15 @@ export function MoneyPage() {
       <CommandHint
         command={place.mode === 'test' ? 'millrace balance' : 'millrace balance && millrace usage'}
       />
+    </>
+  );
+}
+
+function BalanceSkeleton() {
+  return (
+    <>
+      <FiguresSkeleton what="balance" count={5} />
+      <FiguresSkeleton what="spending" count={3} />
     </>
   );
 }
@@ -66,8 +80,13 @@ function WarningNote({ balance }: Readonly<{ balance: Balance }>) {
   );
 }
 
-function BalanceFigures(props: Readonly<{ balance: Balance; days: readonly SpendDay[] | undefined }>) {
-  const { balance, days } = props;
+interface BalanceFiguresProps {
+  readonly balance: Balance;
+  readonly days: readonly SpendDay[] | undefined;
+  readonly isLoading: boolean;
+}
+
+function BalanceFigures({ balance, days, isLoading }: BalanceFiguresProps) {
   const now = useNow(30_000);
   const sums = days === undefined ? null : spendSums(days, balance.burnRateUsdPerHour, now);
   const overdraft = overdraftNano(balance);
@@ -109,6 +128,7 @@ function BalanceFigures(props: Readonly<{ balance: Balance; days: readonly Spend
           },
         ]}
       />
+      {isLoading && <FiguresSkeleton what="spending" count={3} />}
       {sums !== null && (
         <KeyFigures
           items={[
