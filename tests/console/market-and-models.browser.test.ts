@@ -39,9 +39,16 @@ async function call(method: string, path: string, body?: object): Promise<any> {
   return JSON.parse(text);
 }
 
+/** The console asks for a request until it is recorded, about a second after its end. */
+const notRecordedYet = /\/v2\/usage\/requests\/req_\w+ 404$/;
+
 const inTestMode = <T>(work: (tab: TabSession) => Promise<T>): Promise<T> =>
   browser.withTab(
-    { url: stack.apiUrl, session: withMode(owner.session, stack.apiUrl, owner.orgId, 'test') },
+    {
+      url: stack.apiUrl,
+      session: withMode(owner.session, stack.apiUrl, owner.orgId, 'test'),
+      expected: [notRecordedYet],
+    },
     work,
   );
 

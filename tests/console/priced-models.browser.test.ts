@@ -65,9 +65,16 @@ const setPrice = (unit: string, price: bigint) =>
     reason: 'The list of this year',
   });
 
+/** The console asks for a request until it is recorded, about a second after its end. */
+const notRecordedYet = /\/v2\/usage\/requests\/req_\w+ 404$/;
+
 const inMode = (mode: 'live' | 'test', work: (tab: TabSession) => Promise<void>) =>
   browser.withTab(
-    { url: stack.apiUrl, session: withMode(owner.session, stack.apiUrl, owner.orgId, mode) },
+    {
+      url: stack.apiUrl,
+      session: withMode(owner.session, stack.apiUrl, owner.orgId, mode),
+      expected: [notRecordedYet],
+    },
     work,
   );
 
