@@ -10,6 +10,12 @@ import { TableSkeleton } from './skeleton.tsx';
 import { EmptyState, Problem } from './states.tsx';
 import { rowId, Table, type Column, type Identified, type Keyed } from './table.tsx';
 
+/** Where a page starts; null for the first page. */
+interface PageParam<Item> {
+  readonly after: Page<Item>;
+  readonly previous: PageParam<Item> | null;
+}
+
 /** Reads a paginated list. */
 export function usePages<Item>(
   key: readonly [ResourceName, ...unknown[]],
@@ -18,19 +24,24 @@ export function usePages<Item>(
     /** Poll interval, or a function of the items, so that settled items are not polled. */
     readonly refetchMs?: number | ((items: readonly Item[]) => number | false);
     readonly enabled?: boolean;
+    /** Pages to keep, for lists with thousands of items: a refresh reads all kept pages, and the table shows all their rows. */
+    readonly pagesMax?: number;
   } = {},
 ) {
   const { client, place } = useSession();
   const { refetchMs } = options;
   return useInfiniteQuery({
     queryKey: [place.organisationId, place.mode, ...key],
-    initialPageParam: null as Page<Item> | null,
+    initialPageParam: null as PageParam<Item> | null,
     queryFn: async ({ pageParam, signal }): Promise<Page<Item>> => {
-      const next = pageParam === null ? await read(client, signal) : await pageParam.nextPage();
+      const next = pageParam === null ? await read(client, signal) : await pageParam.after.nextPage();
       if (next === null) throw new Error('The list has no next page.');
       return next;
     },
-    getNextPageParam: (last: Page<Item>) => (last.nextCursor === null ? undefined : last),
+    getNextPageParam: (last: Page<Item>, _pages, param): PageParam<Item> | undefined =>
+      last.nextCursor === null ? undefined : { after: last, previous: param },
+    getPreviousPageParam: (_first, _pages, param) => (param === null ? undefined : param.previous),
+    ...(options.pagesMax !== undefined && { maxPages: options.pagesMax }),
     enabled: options.enabled ?? true,
     ...(refetchMs === undefined ? {} : { refetchInterval: intervalOf(refetchMs) }),
   });
@@ -69,6 +80,7 @@ export function PagedTable<Item>(props: PagedTableProps<Item> & Keyed<Item>): Re
 export function PagedTable<Item>(props: PagedTableProps<Item> & Partial<Keyed<Item>>) {
   const { pages, what, caption, columns, rowKey = rowId, icon, empty, hint, action, keep } = props;
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = pages;
+  const { hasPreviousPage, fetchPreviousPage, isFetchingPreviousPage } = pages;
   if (data === undefined) {
     if (error === null) return <TableSkeleton what={what} columns={columns.length} />;
     return (
@@ -90,6 +102,17 @@ export function PagedTable<Item>(props: PagedTableProps<Item> & Partial<Keyed<It
   const hidden = all.length - rows.length;
   return (
     <>
+      {hasPreviousPage && (
+        <div className="border-line flex justify-end border-b px-4 py-2">
+          <Button
+            size="small"
+            busy={isFetchingPreviousPage && 'Loading earlier results…'}
+            onClick={() => void fetchPreviousPage()}
+          >
+            Show earlier results
+          </Button>
+        </div>
+      )}
       <Table caption={caption} columns={columns} rows={rows} rowKey={rowKey} />
       {error !== null && (
         <div className="p-4">

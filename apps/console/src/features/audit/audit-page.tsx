@@ -21,14 +21,14 @@ export function AuditPage() {
   const navigate = useNavigate();
   const names = useNames();
   const { action, actor, resource } = search;
-  const pages = usePages(['audit', search], (client, signal) =>
-    client.auditLog.list(
-      {
-        ...definedParams({ action, actorId: actor, resourceId: resource }),
-        ...daysPeriod(search),
-      },
-      { signal },
-    ),
+  const pages = usePages(
+    ['audit', search],
+    (client, signal) =>
+      client.auditLog.list(
+        { ...definedParams({ action, actorId: actor, resourceId: resource }), ...daysPeriod(search) },
+        { signal },
+      ),
+    { pagesMax: 5 },
   );
   const isFiltered = Object.keys(search).length > 0;
   return (

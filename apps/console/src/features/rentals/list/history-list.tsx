@@ -6,6 +6,7 @@ import { Money } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { RentalFilters } from './filters.tsx';
+import { PAGE_SIZE, PAGES_MAX } from './paging.ts';
 import { rentalTitle, rentalHardwareText, type EndedRental } from '../rental.ts';
 import { daysPeriod, type RentalsSearch } from '../search.ts';
 import { TextLink } from '../../../ui/link.tsx';
@@ -13,11 +14,14 @@ import { TextLink } from '../../../ui/link.tsx';
 export function HistoryList({ search }: Readonly<{ search: RentalsSearch }>) {
   const navigate = useNavigate();
   const { type, from, until } = search;
-  const pages = usePages<EndedRental>(['rentals', 'history', { type, from, until }], (client, signal) =>
-    client.rentals.listHistory(
-      { limit: 50, ...daysPeriod(search), ...(type === undefined ? {} : { rentalType: type }) },
-      { signal },
-    ),
+  const pages = usePages<EndedRental>(
+    ['rentals', 'history', { type, from, until }],
+    (client, signal) =>
+      client.rentals.listHistory(
+        { limit: PAGE_SIZE, ...daysPeriod(search), ...(type === undefined ? {} : { rentalType: type }) },
+        { signal },
+      ),
+    { pagesMax: PAGES_MAX },
   );
   const isFiltered = type !== undefined || from !== undefined || until !== undefined;
   return (

@@ -6,6 +6,7 @@ import { LiveCost, Money, PerHour } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { RelativeTime } from '../../../ui/time.tsx';
 import { RentalFilters } from './filters.tsx';
+import { PAGE_SIZE, PAGES_MAX } from './paging.ts';
 import { isChanging, rentalTitle, rentalHardwareText, type Rental } from '../rental.ts';
 import { RentalActions } from '../dialogs/rental-actions.tsx';
 import { RentalState } from '../rental-state.tsx';
@@ -34,13 +35,16 @@ export function LiveList({ search }: Readonly<{ search: RentalsSearch }>) {
     (client, signal) =>
       client.rentals.list(
         {
-          limit: 50,
+          limit: PAGE_SIZE,
           ...(status === undefined ? {} : { status }),
           ...(type === undefined ? {} : { rentalType: type }),
         },
         { signal },
       ),
-    { refetchMs: (rentals) => (rentals.some(isChanging) ? CHANGING_REFETCH_MS : IDLE_REFETCH_MS) },
+    {
+      refetchMs: (rentals) => (rentals.some(isChanging) ? CHANGING_REFETCH_MS : IDLE_REFETCH_MS),
+      pagesMax: PAGES_MAX,
+    },
   );
   const noneFits = {
     icon: SearchX,
