@@ -139,8 +139,9 @@ test('a rental is stopped, started and renamed, and each disabled control says w
     await page.getByRole('heading', { level: 1, name: 'paused' }).waitFor();
     await page.getByRole('region', { name: 'SSH command', exact: true }).waitFor();
     expect(await page.getByText(/^SHA256:/).innerText()).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
-    await page.getByRole('button', { name: 'Start' }).hover();
-    await page.getByText('The machine is already on.').first().waitFor();
+    expect(await page.getByRole('button', { name: 'Start' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Extend' }).hover();
+    await page.getByText('This rental has no end date.').first().waitFor();
 
     await page.getByRole('button', { name: 'Stop' }).click();
     const dialog = page.getByRole('dialog', { name: 'Stop paused?' });

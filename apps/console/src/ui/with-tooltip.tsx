@@ -1,5 +1,5 @@
 import { Tooltip } from '@base-ui/react/tooltip';
-import { useId, type ReactElement } from 'react';
+import { useId, useState, type ReactElement } from 'react';
 
 interface WithTooltipProps {
   readonly why: string;
@@ -8,18 +8,21 @@ interface WithTooltipProps {
   readonly children: ReactElement;
 }
 
-/** Tooltip on hover and keyboard focus, also for screen readers. */
+/** Tooltip on hover, keyboard focus and tap, also for screen readers. */
 export function WithTooltip({ why, focusable = false, children }: WithTooltipProps) {
   const id = useId();
+  const [isOpen, setOpen] = useState(false);
+  // Touch screens have no hover.
+  const open = (): void => setOpen(true);
   const trigger = focusable ? (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <span className="inline-flex rounded-sm" aria-describedby={id} tabIndex={0} />
+    <span className="inline-flex rounded-sm" aria-describedby={id} tabIndex={0} onPointerUp={open} />
   ) : (
-    <span className="inline-flex" aria-describedby={id} />
+    <span className="inline-flex" aria-describedby={id} onPointerUp={open} />
   );
   return (
-    <Tooltip.Root>
-      <Tooltip.Trigger render={trigger} delay={150}>
+    <Tooltip.Root open={isOpen} onOpenChange={setOpen}>
+      <Tooltip.Trigger render={trigger} closeOnClick={false} delay={150}>
         {children}
       </Tooltip.Trigger>
       <span id={id} className="sr-only">

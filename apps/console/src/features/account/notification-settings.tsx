@@ -25,6 +25,7 @@ export function NotificationSettings() {
         {({ email, preferences }) => (
           <fieldset className="flex flex-col gap-2" disabled={off !== false}>
             <legend className="mb-2">Sent to {email}</legend>
+            {off !== false && <p className="text-soft text-xs">{off}</p>}
             {noticeCategoryNames.map((name) => (
               <CheckboxField
                 key={name}

@@ -7,12 +7,12 @@ import { useToast } from '../../../ui/toast.tsx';
 import { rentalActionDisabledReason } from '../actions.ts';
 import { ExtendDialog } from './extend-dialog.tsx';
 import { RebootDialog, StopDialog } from './power-dialogs.tsx';
-import { rentalTitle, type Rental } from '../rental.ts';
+import { hasEnded, rentalTitle, type Rental } from '../rental.ts';
 import { TerminateDialog } from './terminate-dialog.tsx';
 
 type OpenDialog = 'stop' | 'reboot' | 'extend' | 'terminate';
 
-/** Action buttons; unavailable ones are disabled with the reason. */
+/** Action buttons. Those that make no sense in the present state are left out; others are disabled with the reason. */
 export function RentalActions({ rental, isSmall }: Readonly<{ rental: Rental; isSmall?: boolean }>) {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const toast = useToast();
@@ -26,9 +26,11 @@ export function RentalActions({ rental, isSmall }: Readonly<{ rental: Rental; is
   const isOff = rental.power === 'off';
   const of = (verb: Parameters<typeof rentalActionDisabledReason>[0]) =>
     rentalActionDisabledReason(verb, rental, denied);
+  if (hasEnded(rental)) return null;
+  const canStop = !isOff || of('stop') === false;
   return (
     <div className={`flex flex-wrap gap-2 ${isSmall === true ? 'justify-end md:justify-start' : ''}`}>
-      {(isOff || isSmall !== true) && (
+      {isOff && (
         <Button
           size={size}
           off={of('start')}
@@ -45,16 +47,18 @@ export function RentalActions({ rental, isSmall }: Readonly<{ rental: Rental; is
           Start
         </Button>
       )}
-      {(!isOff || isSmall !== true) && (
+      {(isSmall === true ? !isOff : canStop) && (
         <Button size={size} off={of('stop')} onClick={() => setDialog('stop')}>
           Stop
         </Button>
       )}
       {isSmall !== true && (
         <>
-          <Button size={size} off={of('reboot')} onClick={() => setDialog('reboot')}>
-            Reboot
-          </Button>
+          {!isOff && (
+            <Button size={size} off={of('reboot')} onClick={() => setDialog('reboot')}>
+              Reboot
+            </Button>
+          )}
           <Button size={size} off={of('extend')} onClick={() => setDialog('extend')}>
             Extend
           </Button>
