@@ -1,6 +1,6 @@
 import { buildConsole } from '@millrace/console-tools';
 import { startSmtpServer, type TestSmtp } from '@millrace/testing';
-import { openMockStack, type MockStack } from '../stack/mock-stack.ts';
+import { mockProviders, openMockStack, type MockStack } from '../stack/mock-stack.ts';
 import type { AccountDeps } from './accounts.ts';
 
 /** Mock stack with console and a real SMTP server that stores the emails. */
@@ -8,11 +8,25 @@ export interface ConsoleStack extends MockStack, AccountDeps {
   readonly smtp: TestSmtp;
 }
 
-export async function openConsoleStack(options: { readonly gateway?: boolean } = {}): Promise<ConsoleStack> {
+export interface ConsoleStackOptions {
+  readonly gateway?: boolean;
+  /** Region with bare metal for test keys; default: none. */
+  readonly metalRegion?: string;
+}
+
+export async function openConsoleStack(options: ConsoleStackOptions = {}): Promise<ConsoleStack> {
+  const { metalRegion, ...rest } = options;
   buildConsole();
   const smtp = await startSmtpServer();
   // The tests insert invoices, statements and machines without ledger entries.
-  const stack = await openMockStack({ ...options, env: accountsEnv(smtp), auditMode: 'planted' });
+  const stack = await openMockStack({
+    ...rest,
+    env: {
+      ...accountsEnv(smtp),
+      ...(metalRegion !== undefined && { MILLRACE_PROVIDERS: JSON.stringify(mockProviders(metalRegion)) }),
+    },
+    auditMode: 'planted',
+  });
   return {
     ...stack,
     db: stack.database.db,

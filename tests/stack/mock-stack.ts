@@ -97,7 +97,7 @@ export async function openMockStack(options: MockStackOptions = {}): Promise<Moc
 }
 
 /** Mock machines and marketplace on random loopback addresses, so that concurrent tests on this host can open the same ports. */
-export function mockProviders(): readonly object[] {
+export function mockProviders(metalRegion?: string): readonly object[] {
   const block = `127.${randomInt(20, 120)}.${randomInt(1, 250)}`;
   const region = MOCK_REGION;
   const clusters = [
@@ -109,7 +109,24 @@ export function mockProviders(): readonly object[] {
       settings: { firstAddress: `${block}.101`, pricePerGpuHourUsd: 1.5 },
     },
   ];
-  return [{ id: 'mock', variant: 'mock', regions: [{ region, customPorts: true }], clusters }];
+  const metal = {
+    name: 'mock-metal',
+    region: metalRegion,
+    offer: 'bare-metal',
+    connectionType: 'infiniband',
+    settings: { firstAddress: `${block}.201` },
+  };
+  return [
+    {
+      id: 'mock',
+      variant: 'mock',
+      regions: [
+        { region, customPorts: true },
+        ...(metalRegion === undefined ? [] : [{ region: metalRegion, customPorts: false }]),
+      ],
+      clusters: metalRegion === undefined ? clusters : [...clusters, metal],
+    },
+  ];
 }
 
 /** Creates a model without deployments: requests with a test key get mock completions. */
