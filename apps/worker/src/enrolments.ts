@@ -1,4 +1,5 @@
 import { connectTrust } from '@millrace/compute/connect';
+import { mockBenchmark, readMockHost } from '@millrace/compute/mock';
 import { EnrolmentSweep } from '@millrace/core/suppliers';
 import { systemClock } from '@millrace/platform/clock';
 import { createNetGuard } from '@millrace/platform/net';
@@ -30,6 +31,7 @@ export function startEnrolments(
       connectTrust(daemon, { clock, guard, credentials, credentialRef }),
     providerId,
     credentialRef,
+    mockHosts: config.demo.isDemo ? { settingsOf: readMockHost, benchmark: mockBenchmark } : null,
   };
   const options = { name: 'enrol machines', clock, log, idleMs: POLL_MS, maxBackoffMs: POLL_MS };
   const enrolments = new EnrolmentSweep(enrolment);

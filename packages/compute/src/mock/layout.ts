@@ -3,13 +3,16 @@ import { DriverError } from '../driver-error.ts';
 import type { InventoryNode, MachineSpec } from '../driver.ts';
 import { seededBytes } from './seeded-random.ts';
 
-/** The last one is a model that rentals do not offer. */
-export type MockGpuModel = 'h100' | 'h200' | 'b200' | 'rtx4090';
+/** Rentals offer the first three; the others are for the marketplace. */
+export const mockGpuModels = ['h100', 'h200', 'b200', 'a100', 'l40s', 'rtx5090', 'rtx4090'] as const;
+export type MockGpuModel = (typeof mockGpuModels)[number];
 
 /** The simulated hardware. */
 export interface MockLayout {
   readonly nodes: readonly MockNode[];
   readonly images: readonly string[];
+  /** Names of nodes that never respond. Default: none. */
+  readonly silentNodes?: readonly string[];
 }
 
 export interface MockNode {
@@ -31,6 +34,9 @@ const products: Readonly<Record<MockGpuModel, { readonly model: string; readonly
   h100: { model: 'NVIDIA H100 80GB HBM3', ramMb: 81_559 },
   h200: { model: 'NVIDIA H200', ramMb: 143_771 },
   b200: { model: 'NVIDIA B200', ramMb: 183_359 },
+  a100: { model: 'NVIDIA A100-SXM4-80GB', ramMb: 81_920 },
+  l40s: { model: 'NVIDIA L40S', ramMb: 46_068 },
+  rtx5090: { model: 'NVIDIA GeForce RTX 5090', ramMb: 32_607 },
   rtx4090: { model: 'NVIDIA GeForce RTX 4090', ramMb: 24_564 },
 };
 const driverVersion = '580.95.05';
@@ -49,15 +55,24 @@ export const defaultLayout: MockLayout = {
       name: `mock-${String(index + 1).padStart(2, '0')}`,
       address: `127.0.80.${index + 1}`,
       gpuModel,
-      gpuCount: 8,
-      cpuCount: 192,
-      ramMb: 2_048_000,
-      storageGb: 28_000,
-      numaNodes: 2,
+      ...nodeOfSize(8),
       fabric: index % 2 === 0 ? null : `mock-${gpuModel}`,
     };
   }),
 };
+
+/** CPUs, memory and disk grow with the number of GPUs. */
+export function nodeOfSize(
+  gpuCount: number,
+): Pick<MockNode, 'gpuCount' | 'cpuCount' | 'ramMb' | 'storageGb' | 'numaNodes'> {
+  return {
+    gpuCount,
+    cpuCount: gpuCount * 24,
+    ramMb: gpuCount * 256_000,
+    storageGb: gpuCount * 3_500,
+    numaNodes: Math.min(gpuCount, 2),
+  };
+}
 
 /** GPU addresses 0000:10:00.0, 0000:18:00.0 and so on, eight buses apart. */
 export function gpuAddressesOf(node: MockNode): string[] {

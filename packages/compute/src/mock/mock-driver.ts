@@ -111,15 +111,17 @@ class MockDriver implements ComputeDriver {
     this.#stopListening = memory.onChange((machine) => this.#syncListeners(machine));
   }
 
+  #isNodeSilent(name: string): boolean {
+    return this.#health.isNodeSilent(name) || (this.#layout.silentNodes?.includes(name) ?? false);
+  }
+
   readInventory(signal: AbortSignal): Promise<Inventory> {
     return this.#call(signal, async () => ({
       engine: `Millrace mock (${this.#cluster})`,
       nodes: this.#layout.nodes
         .filter(({ name }) => !this.#health.isNodeRemoved(name))
         .map((node) =>
-          this.#health.isNodeSilent(node.name)
-            ? unreachableInventoryNode(node)
-            : inventoryNodeOf(node, this.#seed),
+          this.#isNodeSilent(node.name) ? unreachableInventoryNode(node) : inventoryNodeOf(node, this.#seed),
         ),
     }));
   }
@@ -232,7 +234,7 @@ class MockDriver implements ComputeDriver {
     return this.#call(signal, async () => {
       const all = (await this.#memory.list()).map(({ machine }) => machine);
       const isRemoved = (name: string): boolean => this.#health.isNodeRemoved(name);
-      const isSilent = (name: string): boolean => this.#health.isNodeSilent(name);
+      const isSilent = (name: string): boolean => this.#isNodeSilent(name);
       const seen = all.filter(({ nodeName }) => !isSilent(nodeName) && !isRemoved(nodeName));
       await Promise.all(seen.map(async (machine) => this.#listeners?.sync(machine, machine)));
       const names = this.#layout.nodes.map(({ name }) => name);
@@ -319,7 +321,7 @@ class MockDriver implements ComputeDriver {
     checkRef(machine);
     const stored = await this.#memory.read(machine);
     if (stored === null || this.#health.isNodeRemoved(stored.machine.nodeName)) return null;
-    if (this.#health.isNodeSilent(stored.machine.nodeName)) {
+    if (this.#isNodeSilent(stored.machine.nodeName)) {
       throw new DriverError('unavailable', `The node ${stored.machine.nodeName} does not respond.`);
     }
     const counted =
@@ -416,7 +418,7 @@ class MockDriver implements ComputeDriver {
 
   #requireHardware(spec: MachineSpec): void {
     const node = this.#nodeOf(spec.nodeName);
-    if (this.#health.isNodeSilent(node.name)) {
+    if (this.#isNodeSilent(node.name)) {
       throw new DriverError('unavailable', `The node ${node.name} does not respond.`);
     }
     requireHardware(node, this.#layout.images, spec);

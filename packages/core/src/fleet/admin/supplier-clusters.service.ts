@@ -21,14 +21,15 @@ export async function registerSupplierCluster(
   request: SupplierCluster,
 ): Promise<ClusterId | { readonly problem: string }> {
   const provider = await findProvider(tx, request.providerId);
-  if (provider === null || !provider.configured || provider.driver !== 'incus') {
+  if (provider === null || !provider.configured || provider.driver === 'ironic') {
     return { problem: "The operator no longer accepts suppliers' machines." };
   }
   if (!provider.regions.some(({ region, configured }) => region === request.region && configured)) {
     return { problem: `The operator has closed the region ${request.region}.` };
   }
   const { driver } = provider;
-  const fields = { ...request, driver, offer: 'marketplace', connectionType: 'ethernet' } as const;
+  const endpoint = driver === 'mock' ? 'mock:' : request.endpoint;
+  const fields = { ...request, driver, endpoint, offer: 'marketplace', connectionType: 'ethernet' } as const;
   const problem = problemWithEndpoint(fields.driver, fields.endpoint);
   if (problem !== null) return { problem: `The endpoint ${problem}.` };
   await lockConfiguration(tx);

@@ -56,7 +56,9 @@ export async function createJoinToken(
 async function requireRegion(tx: Tx, providerId: string, region: string): Promise<void> {
   const provider = await findProvider(tx, providerId);
   const regions = provider?.regions.filter((known) => known.configured && known.enabled) ?? [];
-  const isOpen = provider !== null && provider.configured && provider.enabled && provider.driver === 'incus';
+  // Only a demo has live providers with the driver mock.
+  const hasDriver = provider?.driver === 'incus' || provider?.driver === 'mock';
+  const isOpen = provider !== null && provider.configured && provider.enabled && hasDriver;
   if (!isOpen || regions.length === 0) throw new Fault('MARKETPLACE_NOT_OPEN');
   if (regions.some((known) => known.region === region)) return;
   throw invalidField(['region'], `is not one of ${regions.map((known) => known.region).join(', ')}`);

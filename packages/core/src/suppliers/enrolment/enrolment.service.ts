@@ -1,5 +1,6 @@
 import { isDriverError, type ComputeDriver } from '@millrace/compute';
 import type { IncusTrust } from '@millrace/compute/connect';
+import type { BenchmarkResult, MachineBenchmark } from '@millrace/compute/readiness';
 import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { Db, Tx } from '@millrace/platform/db';
 import { Fault, invalidField } from '@millrace/platform/fault';
@@ -122,6 +123,14 @@ export interface EnrolmentDeps {
   readonly trust: (daemon: Pick<Enrolment, 'endpoint' | 'serverCertificate'>) => Promise<IncusTrust>;
   readonly providerId: string;
   readonly credentialRef: string;
+  /** Hosts without a daemon, which only a demo has. Default: none. */
+  readonly mockHosts?: MockHosts | null;
+}
+
+export interface MockHosts {
+  /** Settings of the mock cluster that simulates the host; null for a real host. */
+  settingsOf(endpoint: string): Readonly<Record<string, unknown>> | null;
+  benchmark(node: { readonly cpuCount: number; readonly gpuCount: number }): MachineBenchmark;
 }
 
 /** Time limit of one attempt. Another worker can claim the row some time after it. */
@@ -133,6 +142,10 @@ const GPU_TRIES = 3;
 const PROBLEM_LENGTH_MAX = 900;
 /** Limit of the audit log. A longer text from a daemon is cut off. */
 const REASON_LENGTH_MAX = 500;
+
+/** Suppliers of a demo would be paid with play money. */
+const NO_MOCK_HOST =
+  'A demo accepts only simulated hosts. Join with an endpoint such as https://4x-rtx4090-attic.mock.example:8443.';
 
 const cause = systemAuditContext('enrolment', 'live');
 
@@ -208,6 +221,10 @@ function textOf(error: unknown): string {
 }
 
 async function makeTrust(deps: EnrolmentDeps, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
+  if (deps.mockHosts != null) {
+    const settings = deps.mockHosts.settingsOf(enrolment.endpoint);
+    return settings === null ? { kind: 'refused', problem: NO_MOCK_HOST } : { kind: 'trusted', settings };
+  }
   const trust = await deps.trust(enrolment);
   try {
     const rejection = await redeemTrustToken(deps, trust, enrolment, signal);
@@ -292,7 +309,12 @@ async function testNode(deps: EnrolmentDeps, enrolment: Enrolment, signal: Abort
   const driver = await deps.drivers(cluster.id);
   const gpus = presentGpus(node);
   const { clock, guard } = deps;
-  const look = await runSelfTest({ clock, guard, driver }, { enrolment, cluster, node, gpus }, signal);
+  const { cpuCount, ramMb } = node;
+  const mock = driver.kind === 'mock' ? deps.mockHosts : null;
+  const look: BenchmarkResult =
+    mock == null
+      ? await runSelfTest({ clock, guard, driver }, { enrolment, cluster, node, gpus }, signal)
+      : { outcome: 'measured', figures: mock.benchmark({ cpuCount: cpuCount ?? 0, gpuCount: gpus.length }) };
   if (look.outcome !== 'measured') return retryOutcome(enrolment, look.detail);
   const { figures } = look;
   const problem = problemWithMeasurements(figures, gpus.length);
@@ -302,8 +324,8 @@ async function testNode(deps: EnrolmentDeps, enrolment: Enrolment, signal: Abort
   }
   const hardware = {
     gpus: gpus.map(({ pciAddress, model }) => ({ pciAddress, model })),
-    cpuCount: node.cpuCount ?? 0,
-    ramMb: node.ramMb ?? 0,
+    cpuCount: cpuCount ?? 0,
+    ramMb: ramMb ?? 0,
   };
   return { kind: 'enrolled', tests: { ...figures, hardware } };
 }
