@@ -5,6 +5,7 @@ import { ensureUp, Failure, type Endpoints } from '@millrace/services';
 import { devHelp, DevUsageError, readArgs, type DevOptions } from './src/args.ts';
 import { banner, type DevAddresses } from './src/banner.ts';
 import { startChildren, type ChildSpec } from './src/children.ts';
+import { demoSettings, prepareHistory } from './src/history.ts';
 import { collectEmails } from './src/mail.ts';
 import { seedModel } from './src/models.ts';
 import { choosePorts, type DevPorts } from './src/ports.ts';
@@ -44,8 +45,10 @@ async function main(words: readonly string[]): Promise<number> {
       ? 'The database is up to date.\n'
       : `Applied ${applied.length === 1 ? '1 migration' : `${String(applied.length)} migrations`}.\n`,
   );
-  const demo = await seedDemo(endpoints.postgresUrl, demoFile);
-  return run({ options, ports, endpoints, demo });
+  const isDemo = await prepareHistory(endpoints.postgresUrl, { sealingFile, print });
+  const demo = await seedDemo(endpoints.postgresUrl, { file: demoFile, withCredit: !isDemo });
+  const demoEnv = isDemo ? await demoSettings() : {};
+  return run({ options, ports, endpoints, demo, isDemo, demoEnv });
 }
 
 function requestedValue({ key, url }: DevOptions): string | null {
@@ -73,6 +76,8 @@ interface Prepared {
   readonly ports: DevPorts;
   readonly endpoints: Endpoints;
   readonly demo: Demo;
+  readonly isDemo: boolean;
+  readonly demoEnv: Readonly<Record<string, string>>;
 }
 
 async function run(prepared: Prepared): Promise<number> {
@@ -97,7 +102,15 @@ async function run(prepared: Prepared): Promise<number> {
       llama: options.llama ? (endpoints.llama ?? null) : null,
     });
     saveDemo(demoFile, { ...demo, apiUrl: addresses.api, inferenceUrl: addresses.inference });
-    print(banner({ addresses, demo, withConsole: options.console, llama: options.llama }));
+    print(
+      banner({
+        addresses,
+        demo,
+        withConsole: options.console,
+        llama: options.llama,
+        isDemo: prepared.isDemo,
+      }),
+    );
     if (options.once) return 0;
     await interrupted;
     return 0;
@@ -112,12 +125,13 @@ async function run(prepared: Prepared): Promise<number> {
 
 /** The environment overrides the defaults here, but not the ports and the addresses of the engines. */
 function childSpecs(prepared: Prepared, smtpUrl: string | null): readonly ChildSpec[] {
-  const { options, ports, endpoints } = prepared;
+  const { options, ports, endpoints, demoEnv } = prepared;
   const addresses = addressesOf(prepared);
   const sealing = sealingSettings(sealingFile);
   const shared = {
     MILLRACE_RATE_LIMIT_DEFAULT_RPM: '600',
     ...sealing,
+    ...demoEnv,
     ...environment,
     ...(smtpUrl === null ? {} : { MILLRACE_SMTP_URL: smtpUrl, MILLRACE_MAIL_FROM: MAIL_FROM }),
     MILLRACE_POSTGRES_URL: endpoints.postgresUrl,

@@ -11,6 +11,8 @@ interface BannerContent {
   readonly demo: Demo;
   readonly withConsole: boolean;
   readonly llama: boolean;
+  /** With simulated machines for live keys and a history. */
+  readonly isDemo: boolean;
 }
 
 function consoleText(address: string, { email, password }: Demo): string {
@@ -24,7 +26,7 @@ Emails are not sent: they are stored in .millrace/mail, and their links are prin
 }
 
 /** Printed when all processes are ready: addresses, credentials and commands to try. */
-export function banner({ addresses, demo, withConsole, llama }: BannerContent): string {
+export function banner({ addresses, demo, withConsole, llama, isDemo }: BannerContent): string {
   const { api: address, inference: chat } = addresses;
   return `
 Millrace is ready at ${address}
@@ -46,7 +48,8 @@ simulated, but you can log in to them:
   millrace market list
   millrace chat --model ${DEMO_MODEL} 'Hello!'${llama ? '' : '      # a mock; npm run dev -- --llama starts a real, tiny model'}
 
-The live key has play money${llama ? ', a tiny real model' : ''} and the rights of an operator:
+${isDemo ? 'The live key pays for simulated machines with play money, from a balance with three months of history' : 'The live key has play money'}${llama ? ', can call a tiny real model,' : ''}
+and has the rights of an operator:
 
   npm run --silent dev -- --key live | millrace login --profile live --api-url ${address} --inference-url ${chat} --key-stdin
   millrace balance --profile live
@@ -61,8 +64,14 @@ Use curl or any OpenAI client (base URL ${chat}/v1):
 ${address}/docs/errors explains every error of the api. The logs of the processes are in .millrace/dev; npm run dev -- --logs
 prints them here.
 
-The keys stay the same between starts (.millrace/dev.json). The organisation received ${String(DEMO_CREDIT_USD)} USD of play money, once.
+The keys stay the same between starts (.millrace/dev.json). ${startText(isDemo)}
 Press Ctrl-C to stop.
 
 `;
+}
+
+function startText(isDemo: boolean): string {
+  return isDemo
+    ? 'Start over with npm run services -- down --purge.'
+    : `The organisation received ${String(DEMO_CREDIT_USD)} USD of play money, once.`;
 }

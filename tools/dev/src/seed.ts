@@ -37,8 +37,11 @@ const cause = systemAuditContext('npm run dev', 'live');
 /** An operator's grant, once per database. */
 export const DEMO_CREDIT_USD = 100;
 
-/** Creates the demo or finds it. Idempotent. */
-export async function seedDemo(postgresUrl: string, file: string): Promise<Demo> {
+/** Creates the demo or finds it. Idempotent. A demo with a history has money already. */
+export async function seedDemo(
+  postgresUrl: string,
+  { file, withCredit }: { readonly file: string; readonly withCredit: boolean },
+): Promise<Demo> {
   const db = createDb({
     url: postgresUrl,
     poolSize: 2,
@@ -52,7 +55,7 @@ export async function seedDemo(postgresUrl: string, file: string): Promise<Demo>
     const known = readDemo(file);
     const liveKey = await reuseOrIssueKey(db, known?.liveKey, 'live');
     const testKey = await reuseOrIssueKey(db, known?.testKey, 'test');
-    await grantDemoCredit(db);
+    if (withCredit) await grantDemoCredit(db);
     const password = known?.password ?? randomBytes(12).toString('base64url');
     await setDemoPassword(db, password);
     const demo: Demo = { organisation: SLUG, email: EMAIL, password, liveKey, testKey };

@@ -59,6 +59,12 @@ export interface TableGrant {
 
 export const tableGrants: readonly TableGrant[] = [
   {
+    folder: 'packages/core/src/demo',
+    tables: ['organisations', 'schema_migrations'],
+    access: 'read',
+    reason: 'It fills a new database only, and only with rows for the same migrations.',
+  },
+  {
     folder: 'packages/core/src/auditor',
     tables: 'all',
     access: 'read',

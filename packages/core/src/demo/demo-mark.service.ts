@@ -23,6 +23,11 @@ export async function applyDemoSetting(db: Db, isDemo: boolean): Promise<void> {
   }
 }
 
+/** Whether a process with MILLRACE_DEMO has used this database. */
+export function isDemoDatabase(db: Db): Promise<boolean> {
+  return hasDemoMark(db);
+}
+
 /** The issuer on invoices. Those of a demo say that nothing is payable. */
 export function invoiceIssuer(issuer: string, isDemo: boolean): string {
   return isDemo ? `${issuer}\nDemo: play money, nothing is payable.` : issuer;

@@ -29,3 +29,4 @@ export type { KeyFeedMaintenanceOptions, KeyFeedSync } from './key-feed/key-feed
 export { serveCatalog, type CatalogRoutes } from './catalog/catalog.routes.ts';
 export { readPublicModels, type PublicModel } from './catalog/public-models.ts';
 export { monitorDeployments, type ProbedEngine, type ProbeEngine } from './catalog/deployment-health.ts';
+export { processMessages } from './usage/sink.service.ts';

@@ -46,3 +46,5 @@ export type {
   RentalTerm,
   RentalView,
 } from './model/rental.ts';
+export { reconcileRental } from './reconcile/reconcile-rental.ts';
+export type { ReconcileDeps } from './reconcile/reconcile-deps.ts';

@@ -18,3 +18,4 @@ export {
   saveRestoreReport,
   type RestoreState,
 } from './restore.store.ts';
+export { startGeneration } from './restore.store.ts';

@@ -123,3 +123,10 @@ export async function endConfirming(tx: Tx, next: RestoreMark): Promise<boolean>
   `.execute(tx.kysely);
   return numAffectedRows === 1n;
 }
+
+/** Begins a generation in a new database that was filled with rows of another one: copies of marks before it no longer count. */
+export async function startGeneration(tx: Tx): Promise<void> {
+  await sql`update restore_state set generation = generation + 1, confirmed_at = ${tx.clock.now()}`.execute(
+    tx.kysely,
+  );
+}

@@ -10,3 +10,4 @@ export { writeDueStatements } from './earnings/statements.service.ts';
 export { findListedMachine, readListedMachines, selfTestsText } from './machines/listed-machines.store.ts';
 export { defaultPriceRules, type ListedMachine, type PriceRules } from './machines/machines.ts';
 export { startReliabilityLoops } from './reliability/reliability.sweep.ts';
+export { measureMachines } from './reliability/reliability.service.ts';

@@ -21,3 +21,4 @@ export { applyStorageConfig } from './model/storage-config.ts';
 export { serveVolumes, type VolumeRoutes } from './actions/volumes.routes.ts';
 export { createNodeChecker, checkDueNodes } from './reconcile/check-nodes.service.ts';
 export { keyLimitExceeded, requireKeySpendLimit, requireMaxUsd } from './actions/volume-order.ts';
+export { reconcileDueVolumes } from './reconcile/reconcile-volume.ts';

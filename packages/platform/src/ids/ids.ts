@@ -161,3 +161,20 @@ export function cellOf(id: AnyId): CellId {
 export function timeOf(id: AnyId): number {
   return timeOfHex(hexOf(id));
 }
+
+/** The same id, created this much later. For history that is moved in time; two ids stay equal or different. */
+export function moveIdTime(id: AnyId, byMs: number): AnyId {
+  const kind = id.slice(0, id.indexOf('_')) as IdKind;
+  return format(kind, moveHexTime(hexOf(id), byMs));
+}
+
+/** As `moveIdTime`, for the UUID of an id. */
+export function moveUuidTime(uuid: string, byMs: number): string {
+  const hex = uuidToHex(uuid);
+  if (hex === null) throw new TypeError(`Not a UUID of version 7: ${uuid}.`);
+  return hexToUuid(moveHexTime(hex, byMs));
+}
+
+function moveHexTime(hex: string, byMs: number): string {
+  return (timeOfHex(hex) + byMs).toString(16).padStart(12, '0') + hex.slice(12);
+}

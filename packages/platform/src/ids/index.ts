@@ -3,6 +3,8 @@ export {
   createIdSource,
   fromUuid,
   idKinds,
+  moveIdTime,
+  moveUuidTime,
   parseId,
   timeOf,
   toUuid,
