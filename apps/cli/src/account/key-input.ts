@@ -1,8 +1,6 @@
 import type { Context } from '../framework/context.ts';
 import { CancelledError, UsageError } from '../framework/errors.ts';
-
-/** The format of a key, so that a wrong paste is found before anything is sent. */
-const keyPattern = /^mr_(?<mode>live|test)_[A-Za-z0-9_]{8,}$/;
+import { keyPattern } from '../framework/key-mode.ts';
 
 /** Reads the key from the terminal or standard input, never from a flag, which other users could see. */
 export async function promptForKey(context: Context, fromStdin: boolean): Promise<string> {
@@ -26,10 +24,6 @@ async function readKey(context: Context, fromStdin: boolean): Promise<string> {
   const typed = await context.prompt.secret('API key (not shown while you type): ');
   if (typed === null) throw new CancelledError();
   return typed;
-}
-
-export function keyMode(key: string): string {
-  return keyPattern.exec(key)?.groups?.['mode'] ?? 'unknown';
 }
 
 /** Plain HTTP exposes the key to the network, except on the same machine. */

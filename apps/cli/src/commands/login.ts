@@ -1,4 +1,5 @@
-import { promptForKey, keyMode, isUnencryptedRemoteUrl } from '../account/key-input.ts';
+import { promptForKey, isUnencryptedRemoteUrl } from '../account/key-input.ts';
+import { keyMode } from '../framework/key-mode.ts';
 import { revokeReplacedKey, signInAndCreateKey } from '../account/sign-in.ts';
 import { defineCommand } from '../framework/command.ts';
 import type { Context } from '../framework/context.ts';

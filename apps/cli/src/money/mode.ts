@@ -1,5 +1,5 @@
 import { usdText } from '@millrace/sdk/text';
-import { keyMode } from '../account/key-input.ts';
+import { keyMode } from '../framework/key-mode.ts';
 import type { Context } from '../framework/context.ts';
 
 /** Names the mode of the key, and the cost in live mode of what test mode does for free. */
@@ -24,11 +24,7 @@ export function noteTestMode(context: Pick<Context, 'profile' | 'note' | 'output
 }
 
 /** `$0.00/h (live $1.99/h)`; only the amount if there is no live price. */
-export function withLive(
-  amount: string,
-  live: string | number | undefined,
-  unit: '' | '/h' = '',
-): string {
+export function withLive(amount: string, live: string | number | undefined, unit: '' | '/h' = ''): string {
   return live === undefined ? amount : `${amount} (live ${usdText(BigInt(live))}${unit})`;
 }
 

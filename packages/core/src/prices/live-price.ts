@@ -12,10 +12,7 @@ export type StorageItem = PricedItem & { readonly kind: 'volume' | 'disk' };
 
 /** Null: the price list has no price, so it cannot be rented in live mode. */
 export interface LivePriceLookup {
-  readonly machine: (
-    item: GpuItem,
-    sold: Pick<FrozenPrice, 'quantity' | 'discountPpm'>,
-  ) => NanoUsd | null;
+  readonly machine: (item: GpuItem, sold: Pick<FrozenPrice, 'quantity' | 'discountPpm'>) => NanoUsd | null;
   readonly storage: (item: StorageItem, sizeGb: number) => NanoUsd | null;
 }
 

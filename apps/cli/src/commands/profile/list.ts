@@ -1,4 +1,4 @@
-import { keyMode } from '../../account/key-input.ts';
+import { keyMode } from '../../framework/key-mode.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { printList } from '../../framework/output.ts';
 import { readProfiles } from '../../framework/profiles.ts';

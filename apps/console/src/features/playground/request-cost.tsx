@@ -1,6 +1,6 @@
 import { useSession } from '../../api/session.tsx';
 import { LiveCost, Money } from '../../ui/money.tsx';
-import { useRequestUsage } from '../usage/use-request.ts';
+import { useRequestUsage } from '../../api/request-usage.ts';
 
 /** Cost of a response. In test mode also its cost in live mode, as soon as the service has recorded the request. */
 export function RequestCost({

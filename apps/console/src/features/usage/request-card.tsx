@@ -13,7 +13,7 @@ import { QueryView } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import { Form } from '../../ui/form.tsx';
-import { useRequestUsage, type RequestUsage } from './use-request.ts';
+import { useRequestUsage, type RequestUsage } from '../../api/request-usage.ts';
 
 export function RequestCard({ requestId }: Readonly<{ requestId: string | undefined }>) {
   const session = useSession();

@@ -1,7 +1,7 @@
 import type { Output } from '@millrace/sdk';
 import { waitForLedgerUsage } from '@millrace/sdk/text';
-import { sleep } from '../../api/clock.ts';
-import { useApiQuery } from '../../api/queries.ts';
+import { sleep } from './clock.ts';
+import { useApiQuery } from './queries.ts';
 
 export type RequestUsage = Output<'getRequestUsage'>;
 
