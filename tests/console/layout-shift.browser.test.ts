@@ -8,15 +8,7 @@ import { seedConsole, type Seeded } from './seed.ts';
 // Measures how far a page moves while it loads: the cumulative layout shift of web vitals.
 
 const SHIFT_MAX = 0.05;
-const measured = [
-  'catalog',
-  'overview',
-  'rentals',
-  'rental-running',
-  'rental-metrics',
-  'usage',
-  'keys',
-];
+const measured = ['catalog', 'overview', 'rentals', 'rental-running', 'rental-metrics', 'usage', 'keys'];
 
 /** Stores the sum and the elements that moved most, for the message of a failure. */
 const observer = `

@@ -8,7 +8,7 @@ import {
   unitOfKind,
   unitOfModelUnit,
   unitsOfModality,
-  type Modality,
+  type ModelModality,
   type ModelUnit,
   type PriceForm,
   type PriceKind,
@@ -26,7 +26,7 @@ const kinds: readonly { readonly value: PriceKind; readonly label: string }[] = 
 interface FieldsProps {
   readonly form: PriceForm;
   readonly set: (change: Partial<PriceForm>) => void;
-  readonly modality: Modality;
+  readonly modality: ModelModality;
   /** Undefined while loading. */
   readonly sources: PriceSources | undefined;
 }

@@ -5,7 +5,7 @@ import { parseUsd, usdText } from '@millrace/sdk/text';
 
 export type Price = Item<'adminListPrices'>;
 export type Subject = Price['subject'];
-export type Modality = Item<'adminListModels'>['modality'];
+export type ModelModality = Item<'adminListModels'>['modality'];
 export type NewPrice = Pick<Input<'adminCreatePrice'>, 'subject' | 'unit' | 'priceNanoUsd'>;
 type Unit = NewPrice['unit'];
 
@@ -29,7 +29,7 @@ export const modelUnitLabels: Readonly<Record<ModelUnit, string>> = {
 };
 
 /** Units by which a model of this type is sold. */
-export function unitsOfModality(modality: Modality): readonly ModelUnit[] {
+export function unitsOfModality(modality: ModelModality): readonly ModelUnit[] {
   if (modality === 'image') return ['image'];
   return modality === 'audio' ? ['character'] : tokenUnits;
 }
@@ -138,7 +138,7 @@ function parseAmount(text: string): { readonly nano: bigint } | { readonly issue
 }
 
 /** Prices that the form sets; a model has one for each unit that is filled in. */
-export function parsePrices(form: PriceForm, modality: Modality = 'chat'): Parsed {
+export function parsePrices(form: PriceForm, modality: ModelModality = 'chat'): Parsed {
   if (form.kind !== 'model') {
     const read = parseAmount(form.amount);
     if ('issue' in read) return read;

@@ -1,4 +1,4 @@
-import type { Modality, ModelUnit, PriceForm, PriceKind } from './price-form.ts';
+import type { ModelModality, ModelUnit, PriceForm, PriceKind } from './price-form.ts';
 
 /** Example prices that fill in the price form. The operator checks and saves them; nothing applies them by itself. */
 
@@ -33,7 +33,7 @@ const textModelPresets: readonly PricePreset[] = [
   { label: 'Larger', change: { modelAmounts: tokenPrices('1.00', '0.50', '3.00') } },
 ];
 
-export function presetsFor(kind: PriceKind, modality: Modality): readonly PricePreset[] {
+export function presetsFor(kind: PriceKind, modality: ModelModality): readonly PricePreset[] {
   switch (kind) {
     case 'gpu':
       return gpuPresets;
