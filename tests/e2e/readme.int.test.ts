@@ -5,13 +5,16 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-// Runs the commands of the README's five-minute start in a clone with its own network, where another program uses two of the
+// Runs the commands of the README and of its guide in a clone with its own network, where another program uses two of the
 // default ports: one of the engines, one of dev.
 const takenPorts = [17_410, 8_080];
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
-const blocks = blocksOf(readFileSync(join(root, 'README.md'), 'utf8'), '## Five-minute start');
+const blocks = [
+  ...blocksOf(readFileSync(join(root, 'README.md'), 'utf8'), '## Try it'),
+  ...blocksOf(readFileSync(join(root, 'docs/guides/getting-started.md'), 'utf8'), '## Next steps'),
+];
 let clone: string;
 
 beforeAll(() => {
@@ -21,9 +24,9 @@ afterAll(() => {
   rmSync(clone, { recursive: true, force: true });
 });
 
-test('the five-minute start of the README works as written while other programs use the default ports', async () => {
+test('the commands of the README and its guide work as written while other programs use the default ports', async () => {
   const [install, dev, ...calls] = blocks;
-  if (install === undefined || dev === undefined) throw new Error('The README has no five-minute start.');
+  if (install === undefined || dev === undefined) throw new Error('The README has no commands to try.');
   expect(dev.trim()).toBe('npm run dev');
   await run('git', ['clone', '--quiet', root, clone]);
   const [npmCi = '', ...services] = install.trim().split('\n');
@@ -113,9 +116,11 @@ async function copyChanges(): Promise<void> {
   }
 }
 
-/** The shell blocks between a heading and the next heading of the same level. */
+/** The shell blocks between a heading and the next heading of the same level, or the end. */
 function blocksOf(markdown: string, heading: string): string[] {
   const from = markdown.indexOf(`${heading}\n`);
   const to = markdown.indexOf('\n## ', from + heading.length);
-  return [...markdown.slice(from, to).matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+  return [...markdown.slice(from, to === -1 ? undefined : to).matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(
+    ([, text = '']) => text,
+  );
 }
