@@ -20,7 +20,7 @@ test('documents: every relative link, file and npm script exists', () => {
 test('brokenReferences reports a dead link, a dead anchor, a missing file and an unknown script', () => {
   const text = [
     '# Some page',
-    '[gone](docs/gone.md) [here](README.md#map) [there](README.md#nowhere) [web](https://example.com/gone.md)',
+    '[gone](docs/gone.md) [here](README.md#try-it) [there](README.md#nowhere) [web](https://example.com/gone.md)',
     '[up](#some-page) [down](#other-page) `docs/nowhere.ts` `docs/interface.md`',
     'npm run check, npm run --silent nothing',
     '```',
