@@ -121,3 +121,4 @@ export { OfferService } from './offers/offers.service.ts';
 export { SingleFlightCache } from './offers/single-flight-cache.ts';
 export { countGpus, countNodes, type GpuCounts } from './admin/fleet-metrics.store.ts';
 export { startFleetMetrics } from './admin/fleet-metrics.ts';
+export { takesSuppliersMachines } from './inventory/clusters.ts';

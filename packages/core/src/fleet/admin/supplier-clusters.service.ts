@@ -1,6 +1,7 @@
 import type { Tx } from '@millrace/platform/db';
 import type { ClusterId, OrgId } from '@millrace/platform/ids';
 import { appendAuditEntry, type AuditContext } from '../../identity/index.ts';
+import { takesSuppliersMachines } from '../inventory/clusters.ts';
 import { findProvider, listEngineEndpoints } from '../inventory/clusters.store.ts';
 import { isSameEngine, problemWithEndpoint } from '../inventory/engine-endpoints.ts';
 import { insertNewCluster, type NewCluster } from './fleet-admin.store.ts';
@@ -21,7 +22,7 @@ export async function registerSupplierCluster(
   request: SupplierCluster,
 ): Promise<ClusterId | { readonly problem: string }> {
   const provider = await findProvider(tx, request.providerId);
-  if (provider === null || !provider.configured || provider.driver === 'ironic') {
+  if (provider === null || !provider.configured || !takesSuppliersMachines(provider)) {
     return { problem: "The operator no longer accepts suppliers' machines." };
   }
   if (!provider.regions.some(({ region, configured }) => region === request.region && configured)) {

@@ -62,6 +62,11 @@ export interface ProviderRecord {
   readonly regions: readonly ProviderRegion[];
 }
 
+/** Whether suppliers may add machines to this provider. Only a demo has live providers with the driver `mock`. */
+export function takesSuppliersMachines({ driver, mode }: Pick<ProviderRecord, 'driver' | 'mode'>): boolean {
+  return driver === 'incus' || (driver === 'mock' && mode === 'live');
+}
+
 export interface FleetPageRequest<Position> {
   readonly limit: number;
   readonly after: Position | null;

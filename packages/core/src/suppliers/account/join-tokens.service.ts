@@ -1,7 +1,7 @@
 import type { Tx } from '@millrace/platform/db';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import type { JoinTokenId } from '@millrace/platform/ids';
-import { findProvider } from '../../fleet/index.ts';
+import { findProvider, takesSuppliersMachines } from '../../fleet/index.ts';
 import {
   appendAuditEntry,
   authorizeCaller,
@@ -56,9 +56,8 @@ export async function createJoinToken(
 async function requireRegion(tx: Tx, providerId: string, region: string): Promise<void> {
   const provider = await findProvider(tx, providerId);
   const regions = provider?.regions.filter((known) => known.configured && known.enabled) ?? [];
-  // Only a demo has live providers with the driver mock.
-  const hasDriver = provider?.driver === 'incus' || provider?.driver === 'mock';
-  const isOpen = provider !== null && provider.configured && provider.enabled && hasDriver;
+  const isOpen =
+    provider !== null && provider.configured && provider.enabled && takesSuppliersMachines(provider);
   if (!isOpen || regions.length === 0) throw new Fault('MARKETPLACE_NOT_OPEN');
   if (regions.some((known) => known.region === region)) return;
   throw invalidField(['region'], `is not one of ${regions.map((known) => known.region).join(', ')}`);
