@@ -61,8 +61,9 @@ export const tableGrants: readonly TableGrant[] = [
   {
     folder: 'packages/core/src/demo',
     tables: ['organisations', 'schema_migrations'],
-    access: 'read',
-    reason: 'It fills a new database only, and only with rows for the same migrations.',
+    access: 'write',
+    reason:
+      'It locks organisations, so that it fills a new database only, and only with rows for the same migrations.',
   },
   {
     folder: 'packages/core/src/auditor',

@@ -29,9 +29,10 @@ export async function setSequence(tx: Tx, name: string, value: string): Promise<
   await sql`select setval(${name}::regclass, ${value}::bigint)`.execute(tx.kysely);
 }
 
-/** Whether somebody has used this database: it has an organisation. */
-export async function hasOrganisations(reader: Reader): Promise<boolean> {
-  const { rows } = await sql`select from organisations limit 1`.execute(reader.kysely);
+/** Whether the database is in use. No organisation can be created before the transaction ends, so none is overwritten. */
+export async function lockOrganisations(tx: Tx): Promise<boolean> {
+  await sql`lock table organisations in exclusive mode`.execute(tx.kysely);
+  const { rows } = await sql`select from organisations limit 1`.execute(tx.kysely);
   return rows.length > 0;
 }
 

@@ -106,6 +106,12 @@ describe('a loaded history', () => {
   });
 });
 
+it('two loads at the same time load the history once', async () => {
+  await using other = await createTestDatabase();
+  const results = await Promise.all([load(other, loadedAt), load(other, loadedAt)]);
+  expect(results.map(({ outcome }) => outcome).toSorted()).toEqual(['in use', 'loaded']);
+});
+
 it('a history for other migrations changes nothing', async () => {
   await using other = await createTestDatabase();
   await other.query(

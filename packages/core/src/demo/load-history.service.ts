@@ -6,8 +6,8 @@ import { historyRow, readHistory, type HistoryRow, type HistoryTable } from './h
 import {
   clearTable,
   disableChecks,
-  hasOrganisations,
   insertHistoryRows,
+  lockOrganisations,
   readMigrations,
   setSequence,
 } from './history.store.ts';
@@ -38,7 +38,7 @@ export async function loadHistory(
     .transaction(
       { name: 'load demo history', isolation: 'read committed' },
       async (tx): Promise<LoadResult> => {
-        if (await hasOrganisations(tx)) return { outcome: 'in use' };
+        if (await lockOrganisations(tx)) return { outcome: 'in use' };
         const migrations = await readMigrations(tx);
         if (migrations.join() !== header.migrations.join()) return { outcome: 'other migrations' };
         await disableChecks(tx);
