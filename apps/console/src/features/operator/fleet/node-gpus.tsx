@@ -74,7 +74,7 @@ interface RentedByProps {
 }
 
 function RentedBy({ gpu, node, rentals }: RentedByProps) {
-  if (gpu.allocatedTo === null) return 'nobody';
+  if (gpu.allocatedTo === null) return 'not rented';
   const rental = rentalOfGpu(gpu, rentals ?? []);
   if (rental === undefined) {
     return (
