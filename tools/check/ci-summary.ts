@@ -6,6 +6,7 @@ import {
   countVitest,
   failedTests,
   flakyNamesInLog,
+  lastLines,
   passedOnRerun,
   readVitest,
   summarise,
@@ -35,6 +36,8 @@ for (const name of readdirSync(folder).toSorted()) {
   const count = results === null ? countLog(log) : countVitest(results);
   if (count !== null) counts.set(step, count);
   failures.push(...failedTests(results ?? [], process.cwd()));
+  if (failedSteps.includes(step) && (count?.failed ?? 0) === 0)
+    failures.push(`End of the log of ${step}:`, ...lastLines(log));
   flaky.push(...failedTests(passedOnRerun(first ?? [], second), process.cwd()), ...flakyNamesInLog(log));
 }
 const { line, ok } = summarise(counts, failedSteps);

@@ -6,6 +6,7 @@ import {
   failedFiles,
   failedTests,
   flakyNamesInLog,
+  lastLines,
   passedOnRerun,
   readVitest,
   summarise,
@@ -75,6 +76,12 @@ test('flakyNamesInLog returns names that passed only in the second run', () => {
     flakyNamesInLog('1 passed, 0 failed\npassed only when run again: a, b\n2 passed, 0 failed\n'),
   ).toEqual(['a', 'b']);
   expect(flakyNamesInLog('2 passed, 0 failed\n')).toEqual([]);
+});
+
+test('lastLines returns the end of a log without colours', () => {
+  const log = `first\n${'filler\n'.repeat(80)}\u001B[31mUnhandled Rejection\u001B[39m\n\n`;
+  expect(lastLines(log)).toHaveLength(60);
+  expect(lastLines(log).at(-1)).toBe('Unhandled Rejection');
 });
 
 test('failedTests names each failed test by file and title, with the start of its message', () => {

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 export interface Count {
   readonly passed: number;
@@ -68,6 +69,16 @@ export function failedTests(files: VitestResults, folder: string): readonly stri
         `${path.relative(folder, file.name)} > ${title}: ${message.slice(0, MESSAGE_CHARACTERS).replaceAll('\n', ' ')}`,
     );
   });
+}
+
+const LAST_LINES = 60;
+
+/**
+ * The last lines of a failed step's log. Without a failed test they are the only reason in the summary: vitest reports errors that
+ * belong to no test at its end, and not in its json report.
+ */
+export function lastLines(log: string): readonly string[] {
+  return stripVTControlCharacters(log).trimEnd().split('\n').slice(-LAST_LINES);
 }
 
 /** Counts of the last line `N passed, N failed`, or null without such a line. */
