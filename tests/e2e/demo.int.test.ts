@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { contract, operationsOf, processOf } from '@millrace/contract';
 import { newReadinessKey } from '@millrace/compute/readiness';
 import { eventually } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -86,4 +87,20 @@ test('the gateway and the public facts of a demo say that it is one', async () =
   expect(models.headers.get('x-millrace-demo')).toBe('play money');
   const { json } = await call('GET', '/v2/installation', stack.liveKey);
   expect(json).toMatchObject({ demo: true });
+});
+
+test('every operation of a demo says that its amounts are play money, also in refusals', async () => {
+  const reads = operationsOf(contract).filter(({ method }) => method === 'GET');
+  expect(reads.length).toBeGreaterThan(50);
+  const silent: string[] = [];
+  for (const operation of reads) {
+    const url = processOf(operation) === 'api' ? stack.apiUrl : stack.gatewayUrl;
+    const path = operation.path.replaceAll(/\{[^}]+\}/g, '1');
+    for (const key of [stack.liveKey, stack.operatorKey]) {
+      const response = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` } });
+      await response.body?.cancel();
+      if (response.headers.get('x-millrace-demo') !== 'play money') silent.push(operation.path);
+    }
+  }
+  expect(silent).toEqual([]);
 });
