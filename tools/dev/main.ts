@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { buildConsole } from '@millrace/console-tools';
 import { migrate } from '@millrace/platform/db';
-import { ensureUp, Failure, type Endpoints } from '@millrace/services';
+import { ensureUp, Failure, isLlamaInstalled, type Endpoints, type LlamaEndpoints } from '@millrace/services';
 import { devHelp, DevUsageError, readArgs, type DevOptions } from './src/args.ts';
 import { banner, type DevAddresses } from './src/banner.ts';
 import { startChildren, type ChildSpec } from './src/children.ts';
@@ -34,11 +34,8 @@ async function main(words: readonly string[]): Promise<number> {
   }
   const ports = await choosePorts(options.port, environment);
   if (options.console) prepareConsole();
-  const engines = ['postgres', 'valkey', 'nats', 'restate', ...(options.llama ? ['llama'] : [])];
-  const endpoints = await ensureUp(engines, {
-    portBase: 'auto',
-    note: (engine, message) => print(`${engine.padEnd(9)} ${message}\n`),
-  });
+  const endpoints = await startEngines(['postgres', 'valkey', 'nats', 'restate']);
+  const llama = await startLlama(options.llama);
   const applied = await migrate(endpoints.postgresUrl);
   print(
     applied.length === 0
@@ -48,7 +45,26 @@ async function main(words: readonly string[]): Promise<number> {
   const isDemo = await prepareHistory(endpoints.postgresUrl, { sealingFile, print });
   const demo = await seedDemo(endpoints.postgresUrl, { file: demoFile, withCredit: !isDemo });
   const demoEnv = isDemo ? await demoSettings() : {};
-  return run({ options, ports, endpoints, demo, isDemo, demoEnv });
+  return run({ options, ports, endpoints, llama, demo, isDemo, demoEnv });
+}
+
+function startEngines(engines: readonly string[]): Promise<Endpoints> {
+  return ensureUp([...engines], {
+    portBase: 'auto',
+    note: (engine, message) => print(`${engine.padEnd(9)} ${message}\n`),
+  });
+}
+
+/** Null: a mock answers instead. Without `--llama`, an installed llama-server that does not start is only reported. */
+async function startLlama(requested: boolean | undefined): Promise<LlamaEndpoints | null> {
+  if (requested === false || (requested === undefined && !isLlamaInstalled())) return null;
+  try {
+    return (await startEngines(['llama'])).llama ?? null;
+  } catch (error) {
+    if (requested === true) throw error;
+    print(`${messageOf(error)}\nA mock answers instead of llama-server.\n`);
+    return null;
+  }
 }
 
 function requestedValue({ key, url }: DevOptions): string | null {
@@ -75,13 +91,14 @@ interface Prepared {
   readonly options: DevOptions;
   readonly ports: DevPorts;
   readonly endpoints: Endpoints;
+  readonly llama: LlamaEndpoints | null;
   readonly demo: Demo;
   readonly isDemo: boolean;
   readonly demoEnv: Readonly<Record<string, string>>;
 }
 
 async function run(prepared: Prepared): Promise<number> {
-  const { options, endpoints, demo } = prepared;
+  const { options, llama, demo } = prepared;
   const interrupted = new Promise<'interrupted'>((resolve) => {
     process.once('SIGINT', () => resolve('interrupted'));
     process.once('SIGTERM', () => resolve('interrupted'));
@@ -96,18 +113,14 @@ async function run(prepared: Prepared): Promise<number> {
   try {
     const early = await Promise.race([children.ready(), interrupted]);
     if (early === 'interrupted') return 0;
-    await seedModel({
-      apiUrl: addresses.api,
-      key: demo.liveKey,
-      llama: options.llama ? (endpoints.llama ?? null) : null,
-    });
+    await seedModel({ apiUrl: addresses.api, key: demo.liveKey, llama });
     saveDemo(demoFile, { ...demo, apiUrl: addresses.api, inferenceUrl: addresses.inference });
     print(
       banner({
         addresses,
         demo,
         withConsole: options.console,
-        llama: options.llama,
+        llama: llama !== null,
         isDemo: prepared.isDemo,
       }),
     );

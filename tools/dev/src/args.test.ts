@@ -6,7 +6,7 @@ describe('readArgs', () => {
     expect(readArgs([], false)).toEqual({
       host: '127.0.0.1',
       port: undefined,
-      llama: false,
+      llama: undefined,
       logs: false,
       once: false,
       watch: false,
@@ -20,6 +20,11 @@ describe('readArgs', () => {
       once: true,
       console: false,
     });
+  });
+
+  it('starts a llama-server if it is installed, unless told otherwise', () => {
+    expect(readArgs(['--llama'], false).llama).toBe(true);
+    expect(readArgs(['--no-llama'], false).llama).toBe(false);
   });
 
   it.each(['0.0.0.0', '::', '192.0.2.1', 'example.com'])('refuses to listen on %s without TLS', (host) => {

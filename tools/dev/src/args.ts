@@ -8,8 +8,8 @@ export interface DevOptions {
   /** Start, wait until all processes are ready, print the banner and stop. */
   readonly once: boolean;
   readonly watch: boolean;
-  /** Also start a llama-server, so that live keys can call a real model. */
-  readonly llama: boolean;
+  /** Start a llama-server, so that live keys call a real model. Default: if it is installed. */
+  readonly llama: boolean | undefined;
   readonly console: boolean;
   readonly logs: boolean;
   /** Only print this key of the demo. */
@@ -24,7 +24,7 @@ export class DevUsageError extends Error {}
 /** The largest port is that of the Restate handlers, 1000 above the api. */
 const highestPort = 64_535;
 
-export const devHelp = `npm run dev [-- --port 8080] [--host 127.0.0.1] [--llama] [--no-console] [--logs] [--watch] [--once]
+export const devHelp = `npm run dev [-- --port 8080] [--host 127.0.0.1] [--no-llama] [--no-console] [--logs] [--watch] [--once]
 npm run --silent dev -- --key live
 npm run --silent dev -- --url api
 
@@ -35,7 +35,9 @@ the worker and the gateway. Emails are not sent: they are stored in .millrace/ma
                 gateway PORT + 2 and PORT + 3 (health). Default: 8080, or the next free set of ports
   --host HOST   address to listen on; loopback only, unless TLS is configured
                 (MILLRACE_HTTP_TLS_CERT_FILE, MILLRACE_HTTP_TLS_KEY_FILE)
-  --llama       also start a llama-server with a tiny model for live keys; test keys call a mock
+  --llama       fail if llama-server does not start. By default it answers live keys with a tiny model if it is installed
+                (npm run services -- up llama --install), otherwise a mock that says so. Test keys always get a mock
+  --no-llama    always a mock
   --no-console  do not build and serve the console
   --logs        also print the logs of the processes; they are always in .millrace/dev
   --watch       restart a process when its files change
@@ -56,8 +58,9 @@ export function readArgs(words: readonly string[], tlsConfigured: boolean): DevO
         'Set MILLRACE_HTTP_TLS_CERT_FILE and MILLRACE_HTTP_TLS_KEY_FILE, or omit --host.',
     );
   }
-  const { host, llama, logs, once, watch, key, url, help } = values;
+  const { host, logs, once, watch, key, url, help } = values;
   const withConsole = !values['no-console'];
+  const llama = values['no-llama'] ? false : values.llama;
   if (key !== undefined && key !== 'live' && key !== 'test') {
     throw new DevUsageError(`--key is ${JSON.stringify(key)}; use live or test.`);
   }
@@ -82,7 +85,8 @@ function parse(words: readonly string[]) {
       options: {
         host: { type: 'string', default: '127.0.0.1' },
         port: { type: 'string' },
-        llama: { type: 'boolean', default: false },
+        llama: { type: 'boolean' },
+        'no-llama': { type: 'boolean', default: false },
         logs: { type: 'boolean', default: false },
         once: { type: 'boolean', default: false },
         watch: { type: 'boolean', default: false },

@@ -21,7 +21,7 @@ function consoleText(address: string, { email, password }: Demo): string {
   Sign in as    ${email}
   Password      ${password}
 
-Emails are not sent: they are stored in .millrace/mail, and their links are printed here. You can also sign up.
+Emails are not sent: they are stored in .millrace/mail, and links in them are printed here. You can also sign up.
 `;
 }
 
@@ -46,10 +46,10 @@ simulated, but you can log in to them:
   millrace ssh first
   millrace rental terminate first
   millrace market list
-  millrace chat --model ${DEMO_MODEL} 'Hello!'${llama ? '' : '      # a mock; npm run dev -- --llama starts a real, tiny model'}
+  millrace chat --model ${DEMO_MODEL} 'Hello!'      # a mock for the test key
 
-${isDemo ? 'The live key pays for simulated machines with play money, from a balance with three months of history' : 'The live key has play money'}${llama ? ', can call a tiny real model,' : ''}
-and has the rights of an operator:
+${isDemo ? 'The live key pays for simulated machines with play money, from a balance with three months of history' : 'The live key has play money'}.${modelText(llama)}
+It has the rights of an operator:
 
   npm run --silent dev -- --key live | millrace login --profile live --api-url ${address} --inference-url ${chat} --key-stdin
   millrace balance --profile live
@@ -68,6 +68,12 @@ The keys stay the same between starts (.millrace/dev.json). ${startText(isDemo)}
 Press Ctrl-C to stop.
 
 `;
+}
+
+function modelText(llama: boolean): string {
+  return llama
+    ? `\nIt calls ${DEMO_MODEL}, a tiny real model. Mocks, which say so, answer for the other models.`
+    : '\nIts models are mocks, which say so. For a tiny real model: npm run services -- up llama --install';
 }
 
 function startText(isDemo: boolean): string {

@@ -16,6 +16,10 @@ it('emailSummary prints the recipient and each link of an email once', () => {
   );
 });
 
+it('emailSummary prints nothing about an email without links', () => {
+  expect(emailSummary({ ...email, body: 'Invoice INV-00000001: 14.87 USD' })).toBeNull();
+});
+
 it('emailFileName contains no path separators', () => {
   const name = emailFileName(email, new Date('2026-01-02T03:04:05.006Z'));
   expect(name).toBe('2026-01-02T030405.006Z-demo@example.com-Confirm-your-email-..-..-etc.eml');

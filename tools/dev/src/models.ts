@@ -1,10 +1,11 @@
-/** Adds a model to the demo through the admin API. */
+/** Adds a model to the demo and deploys all its models through the admin API. */
 
 export const DEMO_MODEL = 'millrace-tiny';
 
 /** In nano-USD per token. */
 const PRICES = { prompt_token: 1_000, cached_prompt_token: 100, completion_token: 5_000 };
 const CONTEXT_TOKENS = 1_024;
+const REGION = 'local';
 /** Long, for a busy machine; Ctrl-C aborts the wait. */
 const CALL_TIMEOUT_MS = 120_000;
 
@@ -12,42 +13,53 @@ export interface ModelSeed {
   readonly apiUrl: string;
   /** Key of an operator. */
   readonly key: string;
-  /** Null: only test keys can call the model, which is then a mock. */
+  /** Serves the demo's own model. A mock answers for all other models, and for this one if null. */
   readonly llama: { readonly url: string; readonly apiKey: string; readonly model: string } | null;
 }
 
+/** The mock runs in the gateway and has no address. */
+const MOCK_ADDRESS = 'http://mock.example';
+
+type Call = (method: string, path: string, body?: object) => Promise<unknown>;
+
 /** Idempotent. */
 export async function seedModel({ apiUrl, key, llama }: ModelSeed): Promise<void> {
-  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
+  const call: Call = async (method, path, body) => {
     const response = await fetch(apiUrl + path, {
       method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
     });
-    const reply = (await response.json()) as { readonly message?: string };
-    if (!response.ok) throw new Error(`${method} ${path}: ${String(reply.message)}`);
-    return reply;
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${text}`);
+    return text === '' ? null : (JSON.parse(text) as unknown);
   };
-  const models = (await call('GET', '/v2/admin/models?limit=100')) as { items: { name: string }[] };
-  if (!models.items.some(({ name }) => name === DEMO_MODEL)) await addModel(call);
-  if (llama === null) return;
-  const found = await call('GET', `/v2/admin/deployments?model=${DEMO_MODEL}&limit=100`);
-  const { items } = found as { items: { address: string }[] };
-  if (items.some(({ address }) => address === llama.url)) return;
-  await call('POST', '/v2/admin/deployments', {
-    model: DEMO_MODEL,
-    engine: 'llama.cpp',
-    address: llama.url,
-    apiKey: llama.apiKey,
-    upstreamModel: llama.model,
-    region: 'local',
-  });
+  const { items } = (await call('GET', '/v2/admin/models?limit=100')) as { items: { name: string }[] };
+  const names = new Set(items.map(({ name }) => name));
+  if (!names.has(DEMO_MODEL)) await addModel(call);
+  for (const model of names.add(DEMO_MODEL)) await deployModel(call, model, llama);
 }
 
-async function addModel(
-  call: (method: string, path: string, body: object) => Promise<unknown>,
-): Promise<void> {
+/** Deletes deployments of an earlier start with another engine. Those that a user added for another model stay. */
+async function deployModel(call: Call, model: string, llama: ModelSeed['llama']): Promise<void> {
+  const { items } = (await call(
+    'GET',
+    `/v2/admin/deployments?model=${encodeURIComponent(model)}&limit=100`,
+  )) as { items: { id: string; address: string; region: string }[] };
+  const engine =
+    model === DEMO_MODEL && llama !== null
+      ? { engine: 'llama.cpp', address: llama.url, apiKey: llama.apiKey, upstreamModel: llama.model }
+      : { engine: 'mock', address: MOCK_ADDRESS };
+  if (model !== DEMO_MODEL && items.length > 0) return;
+  for (const { id, address, region } of items) {
+    if (region === REGION && address !== engine.address) await call('DELETE', `/v2/admin/deployments/${id}`);
+  }
+  if (items.some(({ address }) => address === engine.address)) return;
+  await call('POST', '/v2/admin/deployments', { model, ...engine, region: REGION });
+}
+
+async function addModel(call: Call): Promise<void> {
   await call('POST', '/v2/admin/models', {
     name: DEMO_MODEL,
     modality: 'chat',

@@ -20,6 +20,7 @@ export { ironicCommand, type IronicCommand } from './engines/ironic-command.ts';
 export type { IronicConf, IronicSettings } from './engines/ironic-conf.ts';
 export {
   chatModel,
+  isLlamaInstalled,
   llamaCommand,
   type LlamaCommand,
   type LlamaOptions,

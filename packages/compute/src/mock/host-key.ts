@@ -10,25 +10,26 @@ export function hostKeyOf(
   seed: string,
   { externalId, sealedHostKey }: { readonly externalId: string; readonly sealedHostKey: string | null },
 ): string {
-  return sealedHostKey === null
-    ? generatedHostKey(seed, externalId)
-    : openHostKey(seed, externalId, sealedHostKey);
+  return sealedHostKey === null ? generatedHostKey(seed, externalId) : openHostKey(seed, sealedHostKey);
 }
 
 const cipherName = 'aes-256-gcm';
 const tagBytes = 16;
 
-/** Encrypts a key deterministically, so that records stay a function of the spec. The seed can decrypt it. */
-export function sealHostKey(seed: string, externalId: string, privateKey: string): string {
-  const iv = seededBytes(seed, 'host key iv', externalId, privateKey).subarray(0, 12);
-  const cipher = createCipheriv(cipherName, seededBytes(seed, 'host key seal', externalId), iv);
+/**
+ * Encrypts a key deterministically, so that records stay a function of the spec. The seed alone decrypts it, because loading the history
+ * of the demo changes ids.
+ */
+export function sealHostKey(seed: string, privateKey: string): string {
+  const iv = seededBytes(seed, 'host key iv', privateKey).subarray(0, 12);
+  const cipher = createCipheriv(cipherName, seededBytes(seed, 'host key seal'), iv);
   const body = Buffer.concat([cipher.update(privateKey, 'utf8'), cipher.final()]);
   return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64');
 }
 
-function openHostKey(seed: string, externalId: string, sealed: string): string {
+function openHostKey(seed: string, sealed: string): string {
   const bytes = Buffer.from(sealed, 'base64');
-  const key = seededBytes(seed, 'host key seal', externalId);
+  const key = seededBytes(seed, 'host key seal');
   const decipher = createDecipheriv(cipherName, key, bytes.subarray(0, 12), { authTagLength: tagBytes });
   decipher.setAuthTag(bytes.subarray(12, 12 + tagBytes));
   return Buffer.concat([decipher.update(bytes.subarray(12 + tagBytes)), decipher.final()]).toString('utf8');

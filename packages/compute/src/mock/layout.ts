@@ -13,6 +13,8 @@ export interface MockLayout {
   readonly images: readonly string[];
   /** Names of nodes that never respond. Default: none. */
   readonly silentNodes?: readonly string[];
+  /** Replaces the name of the cluster in the seed. */
+  readonly seed?: string;
 }
 
 export interface MockNode {

@@ -25,6 +25,8 @@ const mockSettings = z.looseObject({
     .min(1)
     .max(200)
     .optional(),
+  /** Keeps the devices the same if the cluster gets another name. */
+  seed: z.string().min(1).max(200).optional(),
   databaseUrl: z
     .string()
     .max(2_048)
@@ -50,14 +52,15 @@ export function readMockLayout(given: unknown): MockLayout {
     const problems = settings.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
     throw refusedSettings(problems.join('; '));
   }
-  const { firstAddress, nodes: written } = settings.data;
+  const { firstAddress, nodes: written, seed } = settings.data;
   const nodes = written?.map(({ name, gpuModel, gpuCount, fabric }): Omit<MockNode, 'address'> => ({
     name,
     gpuModel,
     ...nodeOfSize(gpuCount),
     fabric,
   }));
-  if (firstAddress === undefined && nodes === undefined) return defaultLayout;
+  const seeded = seed === undefined ? {} : { seed };
+  if (firstAddress === undefined && nodes === undefined) return { ...defaultLayout, ...seeded };
   const { network, host } = splitAddress(firstAddress ?? defaultFirstAddress);
   const chosen = nodes ?? defaultLayout.nodes;
   if (host + chosen.length > 255) {
@@ -65,6 +68,7 @@ export function readMockLayout(given: unknown): MockLayout {
   }
   return {
     ...defaultLayout,
+    ...seeded,
     nodes: chosen.map((node, index) => ({ ...node, address: `${network}.${host + index}` })),
     silentNodes: (written ?? []).filter(({ silent }) => silent).map(({ name }) => name),
   };

@@ -103,7 +103,7 @@ class MockDriver implements ComputeDriver {
     this.#layout = layout;
     this.#nodes = new Map(layout.nodes.map((node) => [node.name, node]));
     this.#cluster = cluster;
-    this.#seed = `${seed}/${cluster}`;
+    this.#seed = `${seed}/${layout.seed ?? cluster}`;
     this.#health = options.controls ?? createMockControls();
     this.#onClose = options.onClose ?? (async () => undefined);
     const listenerDeps = { memory, clock, seed: this.#seed, nodes: this.#nodes };

@@ -22,6 +22,8 @@ export function readMockHost(endpoint: string): Readonly<Record<string, unknown>
   return {
     firstAddress: `127.${64 + (first % 64)}.${second}.1`,
     nodes: [{ name: hostname.replace('.mock.example', ''), gpuModel, gpuCount }],
+    // Clusters of suppliers have generated names, which change when the history of the demo is loaded.
+    seed: hostname,
     defaultImage: 'ubuntu-24.04',
     images,
   };

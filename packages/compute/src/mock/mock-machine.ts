@@ -71,8 +71,7 @@ export function makeMachine(spec: MachineSpec, seed: string, nowMs: number): Moc
     userData: spec.userData,
     ports: spec.ports,
     labels: spec.labels,
-    sealedHostKey:
-      spec.hostKey === undefined ? null : sealHostKey(seed, spec.externalId, spec.hostKey.privateKey),
+    sealedHostKey: spec.hostKey === undefined ? null : sealHostKey(seed, spec.hostKey.privateKey),
     createdAtMs: nowMs,
     isHalfMade: false,
     onSinceMs: nowMs,

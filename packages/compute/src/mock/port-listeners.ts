@@ -136,7 +136,8 @@ export class PortListeners {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
       this.#watch();
-      void this.#welcome(socket, doorway, mapping);
+      // A machine whose record cannot be read must not end the process.
+      this.#welcome(socket, doorway, mapping).catch(() => socket.destroy());
     });
     const isOpen = await new Promise<boolean>((resolve) => {
       server.once('error', () => resolve(false));

@@ -10,12 +10,14 @@ export interface MockResponse {
   readonly chunks: readonly Buffer[];
 }
 
-const vocabulary =
-  'the mill turns while water runs over its wheel and grain becomes flour for bread by the quiet river in morning light'.split(
-    ' ',
-  );
-const minWords = 12;
-const wordRange = 20;
+const opening = 'This answer comes from a mock, not from a model.';
+const facts = [
+  'The same request gets the same answer.',
+  'Its tokens are counted as those of a model would be.',
+  'It obeys max_tokens, stop and response_format.',
+  'It does not read the prompt, it only counts it.',
+];
+const referenceBound = 1_000_000;
 
 export function mockResponseTo({ path, body }: UpstreamRequest): MockResponse {
   const request = asObject(parseJson(body)) ?? {};
@@ -88,7 +90,7 @@ interface MockPrompt {
 }
 
 function mockChoice(request: JsonObject, { prompt, index, room, isChat }: MockPrompt): MockChoice {
-  const requested = typeof request['max_tokens'] === 'number' ? request['max_tokens'] : minWords;
+  const requested = typeof request['max_tokens'] === 'number' ? request['max_tokens'] : Infinity;
   const limit = Math.min(requested, room);
   const wantsLogprobs = isChat && request['logprobs'] === true;
   const tool = isChat ? calledTool(request) : null;
@@ -147,14 +149,10 @@ function wordsFor(text: string, request: JsonObject): readonly string[] {
     const schema = asObject(format['json_schema'])?.['schema'];
     return schema === undefined ? piecesOf('{"mock":true}') : jsonFor(schema).pieces;
   }
-  let state = hashOf(text);
-  const count = minWords + (state % wordRange);
-  return Array.from({ length: count }, (_, at) => {
-    state = nextOf(state);
-    const word = vocabulary[state % vocabulary.length] ?? 'mill';
-    if (at === 0) return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
-    return at === count - 1 ? ` ${word}.` : ` ${word}`;
-  });
+  const hash = hashOf(text);
+  const chosen = facts.filter((_, at) => ((hash >>> at) & 1) === 1);
+  const answer = [opening, ...chosen, `Reference ${nextOf(hash) % referenceBound}.`].join(' ');
+  return answer.match(/ ?[^ ]+/g) ?? [];
 }
 
 /** Pieces of up to four characters; surrogate pairs are never split. */

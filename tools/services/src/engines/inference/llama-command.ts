@@ -61,6 +61,11 @@ export function llamaCommandIn(cacheDir: string, options: LlamaOptions): LlamaCo
   };
 }
 
+/** Whether llama-server and its model file exist on this machine. */
+export function isLlamaInstalled(): boolean {
+  return isLlamaUnpacked(defaultCacheDir()) && existsSync(chatModel.file);
+}
+
 /** For programs that start their own servers. */
 export function llamaCommand(options: LlamaOptions): LlamaCommand {
   const cacheDir = defaultCacheDir();
