@@ -5,6 +5,7 @@ import {
   countLog,
   countVitest,
   failedTests,
+  filesWithUnhandledErrors,
   flakyNamesInLog,
   lastLines,
   passedOnRerun,
@@ -15,7 +16,8 @@ import {
 } from './src/summary.ts';
 
 // Called by .ci/run with its results folder and the failed steps. STEP.log is the output of a step, STEP.json a report of vitest,
-// STEP.again.json the report of its second run. Prints the failed tests and the last line of CI.
+// STEP.again.json the report of its second run and
+// STEP.first the log of its first. Prints the failed tests and the last line of CI.
 const [folder, ...failedSteps] = process.argv.slice(2);
 if (folder === undefined) throw new Error('usage: ci-summary.ts FOLDER [FAILED-STEP…]');
 
@@ -39,6 +41,8 @@ for (const name of readdirSync(folder).toSorted()) {
   if (failedSteps.includes(step) && (count?.failed ?? 0) === 0)
     failures.push(`End of the log of ${step}:`, ...lastLines(log));
   flaky.push(...failedTests(passedOnRerun(first ?? [], second), process.cwd()), ...flakyNamesInLog(log));
+  const firstLog = read(`${step}.first`);
+  for (const file of filesWithUnhandledErrors(firstLog)) flaky.push(`${file} > (an error outside a test)`);
 }
 const { line, ok } = summarise(counts, failedSteps);
 const lines = [...counts].map(([step, { passed, failed }]) => `${step}: ${passed} passed, ${failed} failed.`);

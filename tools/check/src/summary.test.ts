@@ -5,6 +5,7 @@ import {
   countVitest,
   failedFiles,
   failedTests,
+  filesWithUnhandledErrors,
   flakyNamesInLog,
   lastLines,
   passedOnRerun,
@@ -76,6 +77,14 @@ test('flakyNamesInLog returns names that passed only in the second run', () => {
     flakyNamesInLog('1 passed, 0 failed\npassed only when run again: a, b\n2 passed, 0 failed\n'),
   ).toEqual(['a', 'b']);
   expect(flakyNamesInLog('2 passed, 0 failed\n')).toEqual([]);
+});
+
+test('filesWithUnhandledErrors reads the names of files from the log of vitest, each once', () => {
+  const line = '\u001B[31mThis error originated in "\u001B[1mtests/a.int.test.ts\u001B[22m" test file. It';
+  expect(filesWithUnhandledErrors(`Unhandled Rejection\n${line}\nother\n${line}\n`)).toEqual([
+    'tests/a.int.test.ts',
+  ]);
+  expect(filesWithUnhandledErrors('all passed\n')).toEqual([]);
 });
 
 test('lastLines returns the end of a log without colours', () => {

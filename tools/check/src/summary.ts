@@ -81,6 +81,12 @@ export function lastLines(log: string): readonly string[] {
   return stripVTControlCharacters(log).trimEnd().split('\n').slice(-LAST_LINES);
 }
 
+/** Files during which an error outside a test happened. Vitest names them only in its log. */
+export function filesWithUnhandledErrors(log: string): readonly string[] {
+  const found = stripVTControlCharacters(log).matchAll(/^This error originated in "([^"\n]+)" test file/gmu);
+  return [...new Set([...found].map(([, file = '']) => file))];
+}
+
 /** Counts of the last line `N passed, N failed`, or null without such a line. */
 export function countLog(text: string): Count | null {
   const found = [...text.matchAll(/^(\d+) passed, (\d+) failed$/gmu)].at(-1);
