@@ -50,6 +50,8 @@ describe('durations', () => {
   it('relativeText distinguishes past and future', () => {
     const now = Date.parse('2026-08-01T12:00:00.000Z');
     expect(relativeText('2026-08-01T11:55:00.000Z', now)).toBe('5 min ago');
+    expect(relativeText('2026-08-01T07:48:21.000Z', now)).toBe('4 h ago');
+    expect(relativeText('2026-08-01T11:59:59.500Z', now)).toBe('less than 1 s ago');
     expect(relativeText('2026-08-04T16:00:05.000Z', now)).toBe('in about 3 d 4 h');
   });
 });

@@ -37,11 +37,12 @@ export function elapsedText(ms: number): string {
   return ms < 9_950 ? `${(Math.max(0, ms) * 0.001).toFixed(1)} s` : exactDuration(Math.round(ms * 0.001));
 }
 
-/** A time relative to now: `5 min ago`, `in about 3 d 4 h`. */
+/** A time relative to now: `5 min ago` with the largest unit only, `in about 3 d 4 h`. */
 export function relativeText(instant: string, nowMs: number): string {
-  const ms = Date.parse(instant) - nowMs;
-  const span = approximateDuration(Math.abs(ms) * 0.001);
-  return ms < 0 ? `${span} ago` : `in ${span}`;
+  const seconds = (Date.parse(instant) - nowMs) * 0.001;
+  return seconds < 0
+    ? `${durationUnits(Math.floor(-seconds))[0] ?? 'less than 1 s'} ago`
+    : `in ${approximateDuration(seconds)}`;
 }
 
 const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, min: 60, h: 3_600, d: 86_400, w: 604_800 };

@@ -114,7 +114,7 @@ function BalanceFigures({ balance, days, isLoading }: BalanceFiguresProps) {
           {
             label: 'Burn rate',
             value: <PerHour usd={balance.burnRateUsdPerHour} />,
-            note: 'everything that runs now',
+            note: 'of what runs now, without reserved terms',
           },
           {
             label: 'Held',

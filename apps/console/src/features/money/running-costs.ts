@@ -16,6 +16,8 @@ export interface RunningCost {
   readonly livePerHour: bigint | null;
   /** Explains the cost if it is not obvious. */
   readonly note: string | null;
+  /** Paid from money that is held for the whole reserved term, so not part of the burn rate. */
+  readonly isPrepaid?: true;
 }
 
 type Rental = Parameters<typeof rentalBilling>[0] & Pick<Item<'listRentals'>, 'id' | 'name' | 'label'>;
@@ -29,7 +31,7 @@ type Instance = Pick<Item<'listMarketplaceInstances'>, 'id'> & {
 
 export function rentalCost(rental: Rental): RunningCost {
   const { id, name, label } = rental;
-  const { perHour, livePerHour, words } = rentalBilling(rental);
+  const { perHour, livePerHour, words, isPrepaid } = rentalBilling(rental);
   return {
     key: `rental-${String(id)}`,
     kind: 'Rental',
@@ -38,6 +40,7 @@ export function rentalCost(rental: Rental): RunningCost {
     perHour,
     livePerHour,
     note: words,
+    ...(isPrepaid && { isPrepaid }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { eventDescriptions, isEventType } from '@millrace/contract/event-types';
 import type { Millrace, Output } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
+import { headlineUsd } from '../../ui/logic/headline-usd.ts';
 
 /** Reads the newest events and says in one line what happened. */
 
@@ -108,7 +109,7 @@ function otherText(event: Event): string {
     case 'budget.exceeded':
       return `Budget ${event.data.name} is used up`;
     case 'invoice.finalized':
-      return `Invoice ${event.data.number} over ${usdText(event.data.totalNanoUsd)} is final`;
+      return `Invoice ${event.data.number} over ${headlineUsd(event.data.totalNanoUsd).text} is final`;
     case 'maintenance.announced':
       return `Maintenance was announced: ${event.data.summary}`;
     case 'maintenance.started':

@@ -20,7 +20,7 @@ export function CostFigures({ balance, days }: CostFiguresProps) {
           label: 'Cost per hour',
           lead: true,
           value: <HeadlineMoney nano={usdToNano(balance.burnRateUsdPerHour)} per="h" />,
-          note: 'of everything that runs now',
+          note: 'of what runs now, without reserved terms',
         },
         { label: 'Cost this month', value: <HeadlineMoney nano={sums.month} />, note: 'since the 1st, UTC' },
         {

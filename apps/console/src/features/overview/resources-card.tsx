@@ -28,10 +28,11 @@ const columns: readonly Column<ResourceRow>[] = [
   {
     head: 'Cost per hour',
     right: true,
-    cell: ({ perHour, livePerHour }) => (
+    cell: ({ perHour, livePerHour, isPrepaid }) => (
       <>
         <PerHour nano={perHour} />
         <LiveCost nano={livePerHour ?? undefined} perHour />
+        {isPrepaid && <span className="text-soft block text-xs">from the reserved term</span>}
       </>
     ),
   },

@@ -30,5 +30,12 @@ describe('billing', () => {
     const billing = rentalBilling(makeRental(changes));
     expect(billing.perHour).toBe(perHour);
     expect(billing.words).toMatch(words);
+    expect(billing.isPrepaid).toBeUndefined();
+  });
+
+  it('a reserved term is paid in advance', () => {
+    const { currentTerm } = makeRental();
+    const reserved = makeRental({ currentTerm: { ...currentTerm, termType: 'reserved' } as never });
+    expect(rentalBilling(reserved)).toMatchObject({ perHour: full, isPrepaid: true });
   });
 });

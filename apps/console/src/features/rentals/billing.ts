@@ -7,6 +7,8 @@ export interface Billing {
   /** Test mode: the price in live mode while the full price applies; otherwise null. */
   readonly livePerHour: bigint | null;
   readonly words: string;
+  /** Paid from money that is held for the whole reserved term, so not part of the burn rate. */
+  readonly isPrepaid?: true;
 }
 
 type Fields = Pick<
@@ -50,13 +52,9 @@ export function rentalBilling(rental: Fields): Billing {
   }
   if (rental.power === 'off')
     return { ...full, words: 'Billed in full: the machine is off, but its GPUs are still reserved for you.' };
-  return {
-    ...full,
-    words:
-      currentTerm.termType === 'reserved'
-        ? 'Billed by the second from the reserved term.'
-        : 'Billed by the second.',
-  };
+  return currentTerm.termType === 'reserved'
+    ? { ...full, words: 'Paid by the second from the money held for the reserved term.', isPrepaid: true }
+    : { ...full, words: 'Billed by the second.' };
 }
 
 /** Restarting after a release: only the disk is billed until it runs. */
