@@ -15,7 +15,7 @@ interface DevDemo {
   readonly inferenceUrl: string;
   readonly email: string;
   readonly password: string;
-  readonly testKey: string;
+  readonly liveKey: string;
 }
 
 const demo = JSON.parse(readFileSync(path.join(root, '.millrace', 'dev.json'), 'utf8')) as DevDemo;
@@ -46,7 +46,7 @@ async function takeScreenshots(): Promise<void> {
 /** From the offers to a prompt on a machine, with the times that the commands took. */
 async function recordTerminal(): Promise<void> {
   const home = mkdtempSync(path.join(tmpdir(), 'millrace-readme-'));
-  const env = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_CONFIG_HOME: home, KEY: demo.testKey };
+  const env = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_CONFIG_HOME: home, KEY: demo.liveKey };
   const terminal = await openTerminal({ folder: root, env });
   const frames: TerminalFrame[] = [];
   const record = async (line: string, expected: RegExp, seconds: number): Promise<void> => {
@@ -61,11 +61,11 @@ async function recordTerminal(): Promise<void> {
     await terminal.enter(`ssh-keygen -q -t ed25519 -N '' -f ${home}/key`);
     const urls = `--api-url ${demo.apiUrl} --inference-url ${demo.inferenceUrl}`;
     await terminal.run(`echo $KEY | millrace login ${urls} --key-stdin`, 60_000);
-    await terminal.run(`millrace ssh-key add ${home}/key.pub --name recording`, 60_000);
+    await terminal.run(`millrace ssh-key add ${home}/key.pub --name demo`, 60_000);
     await record('millrace offers --gpu h100', /here>$/, 4);
-    await record('millrace rental create --gpu h100 --name recording --yes', /is running[\s\S]*here>$/, 5);
-    await record(`millrace ssh recording --identity ${home}/key -- nvidia-smi -L`, /GPU 0[\s\S]*here>$/, 4);
-    await record('millrace rental terminate recording --yes', /Terminated[\s\S]*here>$/, 5);
+    await record('millrace rental create --gpu h100 --name first --yes', /is running[\s\S]*here>$/, 5);
+    await record(`millrace ssh first --identity ${home}/key -- nvidia-smi -L`, /GPU 0[\s\S]*here>$/, 4);
+    await record('millrace rental terminate first --yes', /Terminated[\s\S]*here>$/, 5);
   } finally {
     await terminal.close();
     rmSync(home, { recursive: true, force: true });

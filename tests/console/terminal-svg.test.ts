@@ -12,11 +12,12 @@ it('terminalSvg shows each screen once, in order, and escapes its text', () => {
   expect(svg).toContain('class="p" xml:space="preserve">$ one');
 });
 
-it('terminalSvg shows only the last screen to people who prefer no motion', () => {
-  expect(
-    terminalSvg([
-      { text: 'a', seconds: 1 },
-      { text: 'b', seconds: 1 },
-    ]),
-  ).toContain('.f1{opacity:1!important}');
+it('terminalSvg shows only the last screen without animations', () => {
+  const svg = terminalSvg([
+    { text: 'a', seconds: 1 },
+    { text: 'b', seconds: 1 },
+  ]);
+  expect(svg).toContain('.f0{opacity:0;');
+  expect(svg).toContain('.f1{opacity:1;');
+  expect(svg).toContain('prefers-reduced-motion:reduce){g{animation:none!important}}');
 });

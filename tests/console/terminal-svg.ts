@@ -15,6 +15,8 @@ export function terminalSvg(frames: readonly TerminalFrame[]): string {
   const width = Math.ceil(columns * CELL_WIDTH + 2 * PADDING);
   const height = lines * LINE_HEIGHT + 2 * PADDING;
   const total = frames.reduce((sum, { seconds }) => sum + seconds, 0);
+  // Without animations, only the last screen is shown.
+  const last = frames.length - 1;
   let from = 0;
   const rules: string[] = [];
   const groups = frames.map(({ text, seconds }, index) => {
@@ -22,17 +24,15 @@ export function terminalSvg(frames: readonly TerminalFrame[]): string {
     from += seconds;
     rules.push(
       `@keyframes f${index}{0%{opacity:0}${start}{opacity:1}${end}{opacity:0}100%{opacity:0}}`,
-      `.f${index}{opacity:0;animation:f${index} ${total}s step-end infinite}`,
+      `.f${index}{opacity:${index === last ? 1 : 0};animation:f${index} ${total}s step-end infinite}`,
     );
     return `<g class="f${index}">${textOf(text)}</g>`;
   });
-  const last = frames.length - 1;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img">`,
     `<style>text{font:14px ui-monospace,Menlo,Consolas,monospace;fill:#e6e9ef;white-space:pre}.p{fill:#7ee0a8}`,
     ...rules,
-    // Without motion, only the last screen is shown.
-    `@media (prefers-reduced-motion:reduce){g{animation:none!important}.f${last}{opacity:1!important}}</style>`,
+    `@media (prefers-reduced-motion:reduce){g{animation:none!important}}</style>`,
     `<rect width="100%" height="100%" rx="8" fill="#12161f"/>`,
     ...groups,
     '</svg>\n',
