@@ -63,7 +63,7 @@ interface PagedTableProps<Item> {
   readonly caption: string;
   readonly columns: readonly Column<Item>[];
   /** Icon of the resource in the empty state. */
-  readonly icon?: LucideIcon | undefined;
+  readonly icon: LucideIcon;
   /** Title of the empty state, such as `No rentals yet`. */
   readonly empty: string;
   /** Purpose of the resource. */

@@ -17,7 +17,7 @@ export function Loading({ what }: Readonly<{ what: string }>) {
 
 interface EmptyStateProps {
   /** Icon of the resource, the same as in the navigation. */
-  readonly icon?: LucideIcon | undefined;
+  readonly icon: LucideIcon;
   /** Names the missing resource, such as `No volumes yet`. */
   readonly title: string;
   /** Purpose of the resource. */
@@ -30,11 +30,9 @@ interface EmptyStateProps {
 export function EmptyState({ icon: Icon, title, children, action }: EmptyStateProps) {
   return (
     <div className="flex flex-col items-center px-4 py-12 text-center">
-      {Icon !== undefined && (
-        <span className="bg-accent-soft text-accent-strong mb-3 inline-flex size-11 items-center justify-center rounded-full">
-          <Icon aria-hidden className="size-5" />
-        </span>
-      )}
+      <span className="bg-accent-soft text-accent-strong mb-3 inline-flex size-11 items-center justify-center rounded-full">
+        <Icon aria-hidden className="size-5" />
+      </span>
       <p className="text-base font-semibold">{title}</p>
       {children !== undefined && <div className="text-soft mt-1 max-w-md text-pretty">{children}</div>}
       {action !== undefined && (
