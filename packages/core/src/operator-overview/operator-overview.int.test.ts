@@ -86,6 +86,8 @@ it('shows revenue without refunds and test mode, GPUs, nodes, rentals and pendin
   expect(json.revenue.days).toEqual([{ day: expect.stringMatching(/T00:00:00\.000Z$/), ...revenue }]);
   expect(json.gpus).toEqual([{ gpuType: 'h100', total: 18, rented: 0, free: 10, unavailable: 8 }]);
   expect(json.nodes).toContainEqual({ status: 'node_quarantined', count: 1 });
+  // Two of the operator and one of a supplier, but not the one of test mode.
+  expect(json.nodes.reduce((sum: number, { count }: { count: number }) => sum + count, 0)).toBe(3);
   const rentals = json.rentals as { status: string; count: number }[];
   expect(rentals.map(({ status: each }) => each)).not.toContain('Terminated');
   expect(rentals.reduce((sum, { count }) => sum + count, 0)).toBe(3);

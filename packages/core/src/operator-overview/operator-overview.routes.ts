@@ -28,7 +28,7 @@ export function serveOperatorOverview({ server, operations, db, clock }: Operato
     const [report, gpus, nodes, rentals, pending] = await Promise.all([
       revenue.get(REVENUE_MAX_AGE_MS),
       countGpus(db),
-      countNodes(db),
+      countNodes(db, 'live'),
       countRentals(db, 'live'),
       countPendingDecisions(db),
     ]);

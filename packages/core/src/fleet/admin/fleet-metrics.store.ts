@@ -6,9 +6,17 @@ import type { FleetGpuType } from '../inventory/gpu-models.ts';
 
 /** SQL for the fleet metrics. */
 
-export async function countNodes(reader: Reader): Promise<ReadonlyMap<MachineState, number>> {
+/** Nodes of one mode, or of both. */
+export async function countNodes(
+  reader: Reader,
+  mode: Mode | null,
+): Promise<ReadonlyMap<MachineState, number>> {
   const { rows } = await sql<{ status: MachineState; nodes: bigint }>`
-    select status, count(*) as nodes from nodes group by status
+    select status, count(*) as nodes
+      from nodes as node
+      join node_capacity as capacity on capacity.node_id = node.id
+     where ${mode}::fleet_mode is null or capacity.mode = ${mode}
+     group by status
   `.execute(reader.kysely);
   return new Map(rows.map(({ status, nodes }) => [status, Number(nodes)]));
 }

@@ -38,7 +38,7 @@ export class FleetMetrics {
   }
 
   async record(): Promise<void> {
-    const nodes = await countNodes(this.#db);
+    const nodes = await countNodes(this.#db, null);
     for (const status of machineStateNames) nodesGauge.record(nodes.get(status) ?? 0, { status });
     overdueGauge.record(await countOverdueDrains(this.#db, this.#db.clock.now()));
     await this.#recordGpus();
