@@ -1,5 +1,6 @@
 import { AlertTriangle, CircleCheck, Info, OctagonAlert, type LucideIcon } from 'lucide-react';
 import type { AttentionItem } from './logic/attention-items.ts';
+import { withLocalTimes } from './logic/local-times.ts';
 import { TextLink } from './link.tsx';
 import { Card } from './page.tsx';
 import { LinesSkeleton } from './skeleton.tsx';
@@ -55,7 +56,7 @@ export function AttentionCard({ items, what, isLoading = false }: AttentionCardP
                 <TextLink to={to} search={search} className="font-medium break-words underline-offset-2">
                   {title}
                 </TextLink>
-                <p className="text-soft text-xs break-words">{detail}</p>
+                <p className="text-soft text-xs break-words">{withLocalTimes(detail)}</p>
               </div>
             </li>
           );

@@ -97,11 +97,11 @@ const pages: Readonly<Record<string, string>> = {
 function otherText(event: Event): string {
   switch (event.type) {
     case 'machine.ready':
-      return `A machine in cluster ${event.data.clusterName} can be rented`;
+      return `Your machine in ${event.data.region} can be rented`;
     case 'machine.offline':
-      return `A machine in cluster ${event.data.clusterName} is offline`;
+      return `Your machine in ${event.data.region} is offline`;
     case 'machine.quarantined':
-      return `A machine in cluster ${event.data.clusterName} was quarantined`;
+      return `Your machine in ${event.data.region} was quarantined`;
     case 'balance.topped_up':
       return `${usdText(event.data.amountNanoUsd)} was added to the balance`;
     case 'budget.threshold':

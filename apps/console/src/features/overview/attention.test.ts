@@ -115,7 +115,7 @@ describe('attentionItems', () => {
   it('reports failing webhooks, but not one that the user disabled', () => {
     const webhooks = [
       webhook({ failingSince: inHours(-1) }),
-      webhook({ id: 'whk_2', status: 'disabled', disabledReason: null }),
+      webhook({ id: 'whk_2', status: 'disabled', disabledReason: 'Disabled by its owner.' }),
       webhook({
         id: 'whk_3',
         description: 'Billing',

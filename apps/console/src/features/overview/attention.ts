@@ -5,7 +5,7 @@ import { budgetProgress, type Budget } from '../money/budgets.ts';
 import { balanceWarning, type Balance } from '../money/runway.ts';
 import { rentalTitle, type Rental } from '../rentals/rental.ts';
 import { phaseDescription, volumePhase, type Volume } from '../volumes/volume.ts';
-import { webhookHealth, type Webhook } from '../webhooks/webhook-text.ts';
+import { isFaulty, webhookHealth, type Webhook } from '../webhooks/webhook-text.ts';
 import type { Event } from './activity.ts';
 
 /** Finds what the user should look at, with a link to the cause. */
@@ -140,10 +140,7 @@ const budgetConsequences: Readonly<Record<Budget['onExceeded'], string>> = {
 
 function webhookItems(webhook: Webhook): readonly AttentionItem[] {
   const { label, why } = webhookHealth(webhook);
-  // A webhook that the user disabled is not a fault.
-  const isFault =
-    webhook.failingSince !== null || (webhook.status === 'disabled' && webhook.disabledReason !== null);
-  if (!isFault) return [];
+  if (!isFaulty(webhook)) return [];
   const { id, url, description } = webhook;
   return [
     {

@@ -1,5 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { elapsedText } from '@millrace/sdk/text';
+import { withLocalTimes } from '../../ui/logic/local-times.ts';
 
 export type Webhook = Item<'listWebhooks'>;
 export type Delivery = Item<'listWebhookDeliveries'>;
@@ -19,13 +20,22 @@ export const statusLabels: Readonly<Record<DeliveryStatus, string>> = {
   abandoned: 'Cancelled',
 };
 
+/** The reason that the service gives if a person disabled the webhook. */
+const DISABLED_BY_OWNER = 'Disabled by its owner.';
+
+/** A webhook that a person disabled is not a fault. */
+export function isFaulty({ status, disabledReason, failingSince }: Webhook): boolean {
+  if (status !== 'disabled') return failingSince !== null;
+  return disabledReason !== null && disabledReason !== DISABLED_BY_OWNER;
+}
+
 export function webhookHealth({ status, disabledReason, failingSince, lastSucceededAt }: Webhook): {
   readonly tone: 'good' | 'warn' | 'bad' | 'plain';
   readonly label: string;
   readonly why: string | null;
 } {
   if (status === 'disabled') {
-    return { tone: 'bad', label: 'disabled', why: disabledReason ?? 'No events are sent.' };
+    return { tone: 'bad', label: 'disabled', why: withLocalTimes(disabledReason ?? 'No events are sent.') };
   }
   if (failingSince !== null) {
     return {

@@ -37,7 +37,7 @@ export function operatorAttention(sources: OperatorSources, nowMs: number): read
       key: id,
       tone: 'bad',
       title: `Node ${name} is ${statusText(status)} for ${relativeText(statusSince, nowMs).replace(/ ago$/, '')}`,
-      detail: `Cluster ${clusterName}. ${statusReason ?? 'Its GPUs cannot be rented.'}`,
+      detail: `${placeText(clusterName)}. ${statusReason ?? 'Its GPUs cannot be rented.'}`,
       to: `/operator/nodes/${id}`,
     })),
     ...pendingItems(pending),
@@ -87,4 +87,9 @@ function pendingItems({ suppliers, machines, payouts, payoutsNanoUsd }: AdminOve
       ? []
       : [item('payouts', `${plural(payouts, 'payout')} requested`, `${usdText(payoutsNanoUsd)} in total.`)]),
   ];
+}
+
+/** The service generates the names of suppliers' clusters; they say nothing to a reader. */
+function placeText(clusterName: string): string {
+  return clusterName.startsWith('sup-') ? 'Machine of a supplier' : `Cluster ${clusterName}`;
 }

@@ -9,6 +9,7 @@ import { hasFailed, hasEnded, type Rental } from '../rental.ts';
 import { isTerminationStuck, rentalProgress } from '../steps.ts';
 import { StepList } from './step-list.tsx';
 import { LinkButton } from '../../../ui/link.tsx';
+import { withLocalTimes } from '../../../ui/logic/local-times.ts';
 
 export function StateCard({ rental }: Readonly<{ rental: Rental }>) {
   const billing = rentalBilling(rental);
@@ -87,7 +88,8 @@ function endsFigure(end: string | null) {
 
 function FailureNote({ rental }: Readonly<{ rental: Rental }>) {
   const now = useNow(1_000);
-  const { status, statusReason, billingPausedAt } = rental;
+  const { status, billingPausedAt } = rental;
+  const statusReason = rental.statusReason === null ? null : withLocalTimes(rental.statusReason);
   if (hasFailed(rental)) {
     return (
       <div className="mt-3 flex flex-col gap-2">
