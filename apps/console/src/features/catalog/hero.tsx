@@ -37,7 +37,7 @@ export function Hero({ facts }: Readonly<{ facts: CatalogSummary | null }>) {
                     <span className="text-soft text-sm font-normal"> an hour</span>
                   </>
                 ),
-              note: 'Billed by the millisecond once the machine is ready',
+              note: 'Billed by the second once the machine is ready',
             },
             {
               label: 'Available now',
@@ -48,7 +48,7 @@ export function Hero({ facts }: Readonly<{ facts: CatalogSummary | null }>) {
             {
               label: 'Failed launches',
               value: 'Free',
-              note: 'The quoted price is the price you pay',
+              note: 'Nothing is billed before the machine is ready',
             },
           ]}
         />

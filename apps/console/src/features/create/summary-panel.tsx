@@ -129,8 +129,8 @@ function CostFigures({ quote, isCurrent, quoteError, onRetry, funds }: SummaryPr
 
 const billingText = (mode: 'live' | 'test'): string =>
   mode === 'test'
-    ? 'Test mode is free. Live mode bills by the millisecond once the machine is ready.'
-    : 'Billed by the millisecond once the machine is ready.';
+    ? 'Test mode is free. Live mode bills by the second once the machine is ready.'
+    : 'Billed by the second once the machine is ready.';
 
 function Lines({ lines }: Readonly<{ lines: readonly Line[] }>) {
   return (

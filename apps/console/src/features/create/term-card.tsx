@@ -22,7 +22,7 @@ export function TermCard({ spec, terms, convert, onDays, onConvert }: TermCardPr
           <ChoiceTile name="term" checked={spec.days === null} onChoose={() => onDays(null)}>
             <span className="font-medium">On demand</span>
             <span className="text-soft text-xs">
-              Billed by the millisecond. Terminate at any time without further cost.
+              Billed by the second. Terminate at any time without further cost.
             </span>
           </ChoiceTile>
           {terms.map(({ days, discountPercentage, refundPercentage }) => (

@@ -110,7 +110,7 @@ function AddKey() {
       <Form onSend={submit} className="flex flex-col gap-3">
         <TextArea
           label="Public key"
-          hint="One line that starts with ssh-ed25519, ssh-rsa or ecdsa-. PEM and PuTTY formats also work."
+          hint="OpenSSH (one line that starts with ssh-ed25519, ssh-rsa or ecdsa-), PEM or PuTTY format."
           rows={3}
           spellCheck={false}
           autoComplete="off"

@@ -63,7 +63,7 @@ function budgetColumns(
       head: 'At the limit',
       cell: ({ onExceeded, thresholdsPercent }) => (
         <>
-          <Badge tone={onExceeded === 'notify' ? 'info' : 'warn'}>{consequences[onExceeded].label}</Badge>
+          <Badge>{consequences[onExceeded].label}</Badge>
           <span className="text-soft block text-xs">
             {thresholdsPercent.length === 0
               ? 'no notifications'

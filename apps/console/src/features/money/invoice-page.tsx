@@ -88,7 +88,7 @@ function InvoiceDetail({ invoice }: Readonly<{ invoice: Invoice }>) {
           <Note tone="bad">The lines do not add up to the total. Report this to the operator.</Note>
         </div>
       )}
-      <Card title="Line items" about="Exact to the billionth of a dollar." flush>
+      <Card title="Line items" flush>
         {rows.length === 0 ? (
           <EmptyState icon={ReceiptText} title="No line items" />
         ) : (

@@ -20,7 +20,7 @@ function factsOf({ rateLimits, quotas }: Limits): (readonly [string, string])[] 
   return [
     ...rateLimits.map(({ name, limit, unit, windowSeconds, model }): readonly [string, string] => [
       model === null ? nameOf(name) : `${nameOf(name)}, ${model}`,
-      `${count.format(limit)} ${unit} per ${exactDuration(windowSeconds)}`,
+      `${count.format(limit)} ${unit} per ${windowSeconds === 60 ? 'minute' : exactDuration(windowSeconds)}`,
     ]),
     ...quotas.map(({ name, limit, used }): readonly [string, string] => [
       nameOf(name),
@@ -38,7 +38,10 @@ export function LimitsCard() {
           <>
             <DescriptionList items={factsOf(data)} />
             {data.fundedAt === null && (
-              <p className="text-soft mt-3">Deposit $5 in total to raise your rate limit permanently.</p>
+              <p className="text-soft mt-3">
+                Deposit $5 in total to raise your rate limit permanently. Credit from the operator does not
+                count.
+              </p>
             )}
           </>
         )}

@@ -112,7 +112,7 @@ function BalanceFigures({ balance, days, isLoading }: BalanceFiguresProps) {
             note: runwayText(balance.runwaySeconds, now),
           },
           {
-            label: 'Burn rate',
+            label: 'Cost per hour',
             value: <PerHour usd={balance.burnRateUsdPerHour} />,
             note: 'of what runs now, without reserved terms',
           },

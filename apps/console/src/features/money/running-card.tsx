@@ -65,7 +65,7 @@ export function RunningCard() {
     <Card title="Active resources" about="Cost per hour of everything that is running." flush>
       {hidden.length > 0 && (
         <div className="p-4">
-          <Note>Not listed because of your role: {hidden.join(', ')}. The burn rate includes them.</Note>
+          <Note>Not listed because of your role: {hidden.join(', ')}. The cost per hour includes them.</Note>
         </div>
       )}
       <QueryView query={costs} what="active resources">
