@@ -173,7 +173,10 @@ function PriceForm({ machine }: Readonly<{ machine: Machine }>) {
 function Trust({ machine }: Readonly<{ machine: Machine }>) {
   const { reliability } = machine;
   return (
-    <Card title="Reliability" about="Measured over the last 30 days. Tenants see the score.">
+    <Card
+      title="Reliability"
+      about="Measured over the last 30 days, and counted together with a day and ten starts at 90 %, so a new machine begins near 90 %. Tenants see the score."
+    >
       {reliability === null ? (
         <p className="text-soft">No data yet. Measuring starts when the machine is in service.</p>
       ) : (

@@ -64,7 +64,7 @@ export interface ReadContext {
   readonly watchingSince: Date;
 }
 
-const NOT_LISTED = 'The engine no longer lists the node';
+const NOT_LISTED = 'The cluster no longer reports the server. Check its power and network';
 
 /** Whether an inventory changes a node. Cheap, because it does not compare GPUs. */
 export function isChangedBy(known: StoredNode, seen: ReportedNode | undefined, read: ReadContext): boolean {

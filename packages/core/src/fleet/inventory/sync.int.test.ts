@@ -288,7 +288,7 @@ describe('a missing node', () => {
       placeable: false,
       backTo: 'node_ready',
     });
-    expect((await harness.node('n3')).statusReason).toContain('no longer lists the node');
+    expect((await harness.node('n3')).statusReason).toContain('no longer reports the server');
     harness.engine('a').nodes = [node('n1'), node('n2'), node('n3')];
     await later(15 * SECOND_MS);
     await read();

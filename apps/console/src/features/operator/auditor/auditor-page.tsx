@@ -1,7 +1,7 @@
-import type { Item } from '@millrace/sdk';
 import { elapsedText } from '@millrace/sdk/text';
 import { getRouteApi } from '@tanstack/react-router';
 import { Activity } from 'lucide-react';
+import { useApiQuery } from '../../../api/queries.ts';
 import { Badge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
 import { FilterField } from '../../../ui/field.tsx';
@@ -12,14 +12,13 @@ import type { Column } from '../../../ui/table.tsx';
 import { RelativeTime, Timestamp } from '../../../ui/time.tsx';
 import { operatorPage } from '../common/operator-page.tsx';
 import { TextLink } from '../../../ui/link.tsx';
+import { readLedgerCondition, type AuditReport } from './ledger-condition.ts';
 
 const route = getRouteApi('/shell/inside/operator/auditor');
 
-type Report = Item<'adminListAuditReports'>;
-
 export const AuditorPage = operatorPage('Auditor', Auditor);
 
-const columns: readonly Column<Report>[] = [
+const columns: readonly Column<AuditReport>[] = [
   {
     head: 'Time',
     main: true,
@@ -34,7 +33,7 @@ const columns: readonly Column<Report>[] = [
     head: 'Result',
     cell: ({ isClean, errors }) =>
       isClean ? (
-        <Badge tone="good">no drift</Badge>
+        <Badge tone="good">no errors</Badge>
       ) : (
         <Badge tone="bad">{errors === 1 ? '1 error' : `${String(errors)} errors`}</Badge>
       ),
@@ -43,17 +42,23 @@ const columns: readonly Column<Report>[] = [
   { head: 'Duration', right: true, cell: ({ durationMs }) => elapsedText(durationMs) },
 ];
 
-function Latest({ report }: Readonly<{ report: Report }>) {
+function Condition({ report }: Readonly<{ report: AuditReport }>) {
   return (
-    <div className="mb-4">
-      <Note tone={report.isClean ? 'good' : 'bad'}>
-        The latest audit ran <RelativeTime at={report.snapshotAt} /> and{' '}
-        {report.isClean ? 'found no drift.' : `found drift (errors: ${String(report.errors)}).`}{' '}
-        <TextLink to="/operator/auditor/$reportId" params={{ reportId: report.id }}>
-          View report
-        </TextLink>
-      </Note>
-    </div>
+    <Note tone={report.isClean ? 'good' : 'bad'}>
+      {report.isClean ? (
+        <>
+          The latest audit ran <RelativeTime at={report.snapshotAt} /> and found no errors.
+        </>
+      ) : (
+        <>
+          An audit found {report.errors === 1 ? '1 error' : `${String(report.errors)} errors`}{' '}
+          <RelativeTime at={report.snapshotAt} />, and no full audit has passed since.
+        </>
+      )}{' '}
+      <TextLink to="/operator/auditor/$reportId" params={{ reportId: report.id }}>
+        View report
+      </TextLink>
+    </Note>
   );
 }
 
@@ -65,7 +70,7 @@ function Auditor() {
     (client, signal) => client.admin.auditReports.list({ ...filter, limit: 50 }, { signal }),
     { refetchMs: 10_000 },
   );
-  const latest = pages.data?.pages[0]?.items[0];
+  const condition = useApiQuery(['admin', 'ledger-condition'], readLedgerCondition, { refetchMs: 10_000 });
   const isAll = Object.keys(filter).length === 0;
   return (
     <>
@@ -73,7 +78,8 @@ function Auditor() {
         title="Auditor"
         about="Compares ledger, meters, rentals and holds, which must agree to the nano-USD. Reports are kept for 90 days."
       />
-      {isAll && latest !== undefined && <Latest report={latest} />}
+      {/* The height of the note, so that the table does not move. */}
+      <div className="mb-4 min-h-9">{condition.data != null && <Condition report={condition.data} />}</div>
       <Card
         title="Reports"
         flush
@@ -96,7 +102,7 @@ function Auditor() {
               value={filter.clean}
               all="All results"
               choices={[
-                { value: 'true', label: 'clean' },
+                { value: 'true', label: 'Without errors' },
                 { value: 'false', label: 'With errors' },
               ]}
               onValue={(clean) => void navigate({ search: (before) => ({ ...before, clean }) })}

@@ -55,7 +55,7 @@ const checkColumns: readonly Column<CheckResult>[] = [
     cell: ({ errors, notices }) => (
       <span className="flex flex-wrap justify-end gap-1 md:justify-start">
         <Badge tone={errors === 0 ? 'good' : 'bad'}>
-          {errors === 0 ? 'no drift' : `errors: ${String(errors)}`}
+          {errors === 0 ? 'no errors' : `errors: ${String(errors)}`}
         </Badge>
         {notices > 0 && (
           <Badge tone="warn">{notices === 1 ? '1 notice' : `${String(notices)} notices`}</Badge>
@@ -107,7 +107,7 @@ function Detail({ report }: Readonly<{ report: Report }>) {
   return (
     <>
       <PageHeader
-        title={report.isClean ? 'Audit without drift' : 'Audit with drift'}
+        title={report.isClean ? 'Audit without errors' : 'Audit with errors'}
         back={<TextLink to="/operator/auditor">Auditor</TextLink>}
         about={
           <>

@@ -54,7 +54,7 @@ export function NodeGpus({ node }: Readonly<{ node: Node }>) {
       head: 'Status',
       cell: ({ state, stateReason }) => (
         <>
-          <Badge tone={state === 'present' ? 'good' : 'bad'}>{state}</Badge>
+          <GpuState state={state} isOffline={node.status === 'node_offline'} />
           {stateReason !== null && <span className="text-soft block text-xs">{stateReason}</span>}
         </>
       ),
@@ -64,6 +64,12 @@ export function NodeGpus({ node }: Readonly<{ node: Node }>) {
   ];
   if (rows.length === 0) return <EmptyState icon={Cpu} title="No GPUs reported yet" />;
   return <Table caption={`GPUs of ${node.name}`} columns={columns} rows={rows} />;
+}
+
+/** A node that is offline does not report its GPUs. */
+function GpuState({ state, isOffline }: Readonly<{ state: Gpu['state']; isOffline: boolean }>) {
+  if (state !== 'present') return <Badge tone="bad">{state}</Badge>;
+  return isOffline ? <Badge>offline</Badge> : <Badge tone="good">present</Badge>;
 }
 
 interface RentedByProps {

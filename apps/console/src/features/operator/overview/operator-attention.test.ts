@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { operatorAttention, type AuditReport, type OperatorSources } from './operator-attention.ts';
+import type { AuditReport } from '../auditor/ledger-condition.ts';
+import { operatorAttention, type OperatorSources } from './operator-attention.ts';
 import { revenueDays } from './revenue-days.ts';
 import { setupSteps } from './setup.ts';
 
@@ -36,7 +37,7 @@ it('lists faults before pending decisions, with links to their causes', () => {
     now,
   );
   expect(items.map(({ title, to, search }) => [title, to, search?.['tab']])).toEqual([
-    ['The latest audit found 3 errors', '/operator/auditor/rpt_1', undefined],
+    ['An audit found 3 errors', '/operator/auditor/rpt_1', undefined],
     ['Cluster berlin does not respond', '/operator/providers', undefined],
     ['Node h100-03 is offline for 2 h', '/operator/nodes/nod_1', undefined],
     ['1 supplier application to review', '/operator/suppliers', undefined],

@@ -1,12 +1,12 @@
 import type { Item, Output } from '@millrace/sdk';
 import { relativeText, usdText } from '@millrace/sdk/text';
 import { sortAttention, type AttentionItem } from '../../../ui/logic/attention-items.ts';
+import type { AuditReport } from '../auditor/ledger-condition.ts';
 import { statusText, type FleetNode } from '../common/fleet-nodes.ts';
 
 /** Finds what the operator should look at: faults, audit errors and pending decisions. */
 
 export type AdminOverview = Output<'adminGetOverview'>;
-export type AuditReport = Item<'adminListAuditReports'>;
 type Cluster = Item<'adminListClusters'>;
 
 export interface OperatorSources {
@@ -18,7 +18,7 @@ export interface OperatorSources {
   >[];
   /** Clusters that do not respond. */
   readonly clusters: readonly Pick<Cluster, 'id' | 'name' | 'statusReason' | 'lastSeenAt'>[];
-  /** The newest; null before the first audit. */
+  /** The condition of the ledger; null before the first audit. */
   readonly audit: AuditReport | null;
 }
 
@@ -48,8 +48,9 @@ function auditItem({ id, errors }: AuditReport): AttentionItem {
   return {
     key: id,
     tone: 'bad',
-    title: `The latest audit found ${errors === 1 ? '1 error' : `${String(errors)} errors`}`,
-    detail: 'Records that must agree differ. The report says how to repair each.',
+    title: `An audit found ${errors === 1 ? '1 error' : `${String(errors)} errors`}`,
+    detail:
+      'Records that must agree differ, and no full audit has passed since. The report says how to repair each.',
     to: `/operator/auditor/${id}`,
   };
 }

@@ -12,7 +12,8 @@ import { RelativeTime, useNow } from '../../../ui/time.tsx';
 import { AttentionCard } from '../../../ui/attention.tsx';
 import { operatorPage } from '../common/operator-page.tsx';
 import { GpuUseCard } from './gpu-use-card.tsx';
-import { operatorAttention, type AdminOverview, type AuditReport } from './operator-attention.ts';
+import { operatorAttention, type AdminOverview } from './operator-attention.ts';
+import { readLedgerCondition, type AuditReport } from '../auditor/ledger-condition.ts';
 import { RevenueCard } from './revenue-card.tsx';
 import { setupSteps, type SetupFacts } from './setup.ts';
 import { useSetup } from './use-setup.ts';
@@ -24,17 +25,18 @@ const NODES_SHOWN = 10;
 function useFaults() {
   return useApiQuery(
     ['admin', 'faults'],
-    async ({ admin }, signal) => {
-      const [offline, quarantined, silent, audits] = await Promise.all([
+    async (client, signal) => {
+      const { admin } = client;
+      const [offline, quarantined, silent, audit] = await Promise.all([
         admin.nodes.list({ status: 'node_offline', limit: NODES_SHOWN }, { signal }),
         admin.nodes.list({ status: 'node_quarantined', limit: NODES_SHOWN }, { signal }),
         admin.clusters.list({ status: 'silent', limit: NODES_SHOWN }, { signal }),
-        admin.auditReports.list({ limit: 1 }, { signal }),
+        readLedgerCondition(client, signal),
       ]);
       return {
         nodes: [...offline.items, ...quarantined.items],
         clusters: silent.items,
-        audit: audits.items[0] ?? null,
+        audit,
       };
     },
     { refetchMs: 15_000 },
@@ -51,7 +53,10 @@ function OperatorOverview() {
   const setup = useSetup();
   return (
     <>
-      <PageHeader title="Operator overview" about="Revenue, utilisation and faults of this installation." />
+      <PageHeader
+        title="Operator overview"
+        about="Revenue, utilisation and faults of this installation, in live mode."
+      />
       <QueryView
         query={setup.isLoading ? { ...overview, data: undefined } : overview}
         what="overview"
@@ -174,7 +179,7 @@ function AuditCard({ audit }: Readonly<{ audit: AuditReport | null }>) {
       ) : (
         <DescriptionList
           items={[
-            ['Last run', <RelativeTime key="at" at={audit.snapshotAt} />],
+            [audit.isClean ? 'Last run' : 'Found', <RelativeTime key="at" at={audit.snapshotAt} />],
             [
               'Result',
               <TextLink key="result" to="/operator/auditor/$reportId" params={{ reportId: audit.id }}>

@@ -84,7 +84,7 @@ const columns: readonly Column<AnyRental>[] = [
     head: 'Type',
     cell: ({ kind, gpuCount, gpuType, region }) => (
       <>
-        {gpuCount} × {gpuType}
+        {gpuCount} × {gpuType.toUpperCase()}
         <span className="text-soft block text-xs">
           {kinds[kind]}, {region}
         </span>
