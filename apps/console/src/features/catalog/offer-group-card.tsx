@@ -4,6 +4,7 @@ import { LiveCost, Money, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { selectionForOffer } from './selection.ts';
 import {
+  gpuMemoryText,
   hardwareText,
   isFree,
   machineTypeText,
@@ -35,12 +36,18 @@ export function OfferGroupCard({
     regionCount,
     spots,
   } = family;
+  const memory = gpuMemoryText(gpuType);
   const form = formFactors.map((each) => each.toUpperCase()).join(', ');
   return (
     <Card
       flush
       title={`${gpuType.toUpperCase()} · ${machineTypeText(machineType)}`}
-      about={`${form} · ${regionCount === 1 ? 'one region' : `${String(regionCount)} regions`}${machineType === 'bare-metal' ? ' · whole nodes, not shared' : ''}`}
+      about={[
+        ...(memory === null ? [] : [`${memory} of memory per GPU`]),
+        form,
+        regionCount === 1 ? 'one region' : `${String(regionCount)} regions`,
+        ...(machineType === 'bare-metal' ? ['whole nodes, not shared'] : []),
+      ].join(' · ')}
       actions={
         <div className="flex flex-wrap items-center gap-3">
           <span>
@@ -128,8 +135,13 @@ function FreeTile({ offer }: Readonly<{ offer: Offer }>) {
         Rent {gpuCount} × {gpuType.toUpperCase()} in {region}:
       </span>
       <TileFacts offer={offer} />
-      <span className="text-good mt-auto pt-1 text-xs font-medium">
-        {totalAvailable === 1 ? '1 available' : `${String(totalAvailable)} available`}
+      <span className="mt-auto flex w-full justify-between gap-2 pt-1 text-xs font-medium">
+        <span className="text-good">
+          {totalAvailable === 1 ? '1 available' : `${String(totalAvailable)} available`}
+        </span>
+        <span aria-hidden className="text-accent">
+          Rent →
+        </span>
       </span>
     </Link>
   );

@@ -104,6 +104,9 @@ describe('offers', () => {
 
   it('show the hardware of each node', () => {
     expect(hardwareText(one)).toBe('16 vCPU · 128 GB RAM · 500 GB disk');
+    const large = one.nodes.map((node) => ({ ...node, storageGb: 3_500 }));
+    expect(hardwareText({ nodes: large })).toBe('16 vCPU · 128 GB RAM · 3.5 TB disk');
+    expect(hardwareText({ nodes: large.map((node) => ({ ...node, storageGb: 28_000 })) })).toContain('28 TB');
     expect(hardwareText({ nodes: [...one.nodes, ...one.nodes] })).toBe(
       '2 nodes, each 16 vCPU · 128 GB RAM · 500 GB disk',
     );

@@ -200,8 +200,21 @@ export function ageSeconds(asOfMs: number, nowMs: number): number {
 export function hardwareText({ nodes }: Pick<Offer, 'nodes'>): string {
   const [node] = nodes;
   if (node === undefined) return '';
-  const each = `${String(node.vcpuCount)} vCPU · ${String(node.ramGb)} GB RAM · ${String(node.storageGb)} GB disk`;
+  const each = `${String(node.vcpuCount)} vCPU · ${String(node.ramGb)} GB RAM · ${diskText(node.storageGb)} disk`;
   return nodes.length > 1 ? `${String(nodes.length)} nodes, each ${each}` : each;
+}
+
+/** `500 GB`, `3.5 TB`. */
+function diskText(gb: number): string {
+  return gb < 1_000 ? `${String(gb)} GB` : `${(gb * 0.001).toFixed(1).replace(/\.0$/, '')} TB`;
+}
+
+/** Nominal memory of one GPU by type; offers do not have it. */
+const gpuMemory: Readonly<Record<string, string>> = { h100: '80 GB', h200: '141 GB', b200: '180 GB' };
+
+/** Nothing for a type that is not known here. */
+export function gpuMemoryText(gpuType: Offer['gpuType']): string | null {
+  return gpuMemory[gpuType] ?? null;
 }
 
 export function machineTypeText(machineType: Offer['machineType']): string {

@@ -74,7 +74,7 @@ function endedFigure({ terminatedAt }: Rental) {
 
 function endsFigure(end: string | null) {
   return end === null
-    ? { label: 'Ends', value: <span className="text-base">when you terminate it</span> }
+    ? { label: 'Ends', value: <span className="text-base">no end set</span> }
     : {
         label: 'Ends',
         value: (
