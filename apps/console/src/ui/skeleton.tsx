@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { MANY_COLUMNS } from './table.tsx';
 
 /** Grey bar in place of content that is loading. */
 export function Bar({ className = '' }: Readonly<{ className?: string }>) {
@@ -47,13 +48,28 @@ export function LinesSkeleton({ what, lines = 3 }: Readonly<{ what: string; line
 
 const TABLE_ROWS = 5;
 
+/** Become cards at the same widths as tables. */
+const few = {
+  row: 'md:flex-row',
+  cell: 'md:px-4 md:py-[0.8125rem]',
+  head: 'md:block',
+  frame: 'md:px-0 md:py-0',
+};
+const many = {
+  row: 'xl:flex-row',
+  cell: 'xl:px-4 xl:py-[0.8125rem]',
+  head: 'xl:block',
+  frame: 'xl:px-0 xl:py-0',
+};
+
 /** As high as a table of five rows, and as its cards on a small screen. */
 export function TableSkeleton({ what, columns }: Readonly<{ what: string; columns: number }>) {
   const cells = Array.from({ length: columns }, (_, index) => index);
+  const layout = columns < MANY_COLUMNS ? few : many;
   const row = (
-    <div className="flex flex-col md:flex-row">
+    <div className={`flex flex-col ${layout.row}`}>
       {cells.map((index) => (
-        <div key={index} className="flex-1 py-[0.4375rem] md:px-4 md:py-[0.8125rem]">
+        <div key={index} className={`flex-1 py-[0.4375rem] ${layout.cell}`}>
           <Bar className={index === 0 ? 'w-4/5' : 'w-3/5'} />
         </div>
       ))}
@@ -61,9 +77,9 @@ export function TableSkeleton({ what, columns }: Readonly<{ what: string; column
   );
   return (
     <Placeholder what={what}>
-      <div className="border-line hidden h-[2.0625rem] border-b md:block" />
+      <div className={`border-line hidden h-[2.0625rem] border-b ${layout.head}`} />
       {Array.from({ length: TABLE_ROWS }, (_, index) => (
-        <div key={index} className="border-line border-b px-4 py-2 last:border-b-0 md:px-0 md:py-0">
+        <div key={index} className={`border-line border-b px-4 py-2 last:border-b-0 ${layout.frame}`}>
           {row}
         </div>
       ))}

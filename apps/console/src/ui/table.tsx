@@ -26,6 +26,52 @@ export interface Keyed<Row> {
 
 export const rowId = (row: unknown): string => String((row as Identified).id);
 
+interface Layout {
+  readonly frame: string;
+  readonly table: string;
+  readonly head: string;
+  readonly body: string;
+  readonly row: string;
+  readonly cell: string;
+  readonly rightCell: string;
+  readonly label: string;
+  readonly value: string;
+  readonly leftValue: string;
+  readonly rightValue: string;
+}
+
+/** Cards below the medium width. */
+const few: Layout = {
+  frame: 'md:overflow-x-auto',
+  table: 'md:table',
+  head: 'md:table-header-group',
+  body: 'md:table-row-group',
+  row: 'md:hover:bg-ground md:table-row md:px-0 md:py-0',
+  cell: 'md:table-cell md:px-4 md:py-2.5 md:align-top',
+  rightCell: 'md:text-right',
+  label: 'md:hidden',
+  value: 'md:text-inherit',
+  leftValue: 'md:text-left',
+  rightValue: 'md:text-right',
+};
+
+/** Cards up to a large width, because the last columns, often actions, would not be visible. */
+const many: Layout = {
+  frame: 'xl:overflow-x-auto',
+  table: 'xl:table',
+  head: 'xl:table-header-group',
+  body: 'xl:table-row-group',
+  row: 'xl:hover:bg-ground xl:table-row xl:px-0 xl:py-0',
+  cell: 'xl:table-cell xl:px-4 xl:py-2.5 xl:align-top',
+  rightCell: 'xl:text-right',
+  label: 'xl:hidden',
+  value: 'xl:text-inherit',
+  leftValue: 'xl:text-left',
+  rightValue: 'xl:text-right',
+};
+
+export const MANY_COLUMNS = 6;
+
 /** A table on wide screens and cards on narrow ones, always a table to screen readers. */
 export function Table<Row extends Identified>(props: TableProps<Row>): ReactNode;
 export function Table<Row>(props: TableProps<Row> & Keyed<Row>): ReactNode;
@@ -35,12 +81,13 @@ export function Table<Row>({
   rows,
   rowKey = rowId,
 }: TableProps<Row> & Partial<Keyed<Row>>) {
+  const layout = columns.length < MANY_COLUMNS ? few : many;
   return (
-    // On medium widths, scroll instead of clipping columns.
-    <div className="md:overflow-x-auto">
-      <table role="table" className="block w-full md:table">
+    // Scrolls instead of clipping columns. Positioned, so that it also clips texts for screen readers.
+    <div className={`relative ${layout.frame}`}>
+      <table role="table" className={`block w-full ${layout.table}`}>
         <caption className="sr-only">{caption}</caption>
-        <thead role="rowgroup" className="hidden md:table-header-group">
+        <thead role="rowgroup" className={`hidden ${layout.head}`}>
           <tr role="row" className="border-line border-b">
             {columns.map(({ head, right }) => (
               <th
@@ -54,27 +101,27 @@ export function Table<Row>({
             ))}
           </tr>
         </thead>
-        <tbody role="rowgroup" className="block md:table-row-group">
+        <tbody role="rowgroup" className={`block ${layout.body}`}>
           {rows.map((row) => (
             <tr
               key={rowKey(row)}
               role="row"
-              className="border-line block border-b px-4 py-2 md:hover:bg-ground last:border-b-0 md:table-row md:px-0 md:py-0"
+              className={`border-line block border-b px-4 py-2 last:border-b-0 ${layout.row}`}
             >
               {columns.map(({ head, cell, right, main }) => (
                 <td
                   key={head}
                   role="cell"
-                  className={`flex justify-between gap-3 py-1 md:table-cell md:px-4 md:py-2.5 md:align-top ${right === true ? 'md:text-right tabular-nums' : ''} ${main === true ? 'font-medium' : ''}`}
+                  className={`flex justify-between gap-3 py-1 ${layout.cell} ${right === true ? `${layout.rightCell} tabular-nums` : ''} ${main === true ? 'font-medium' : ''}`}
                 >
                   <span
                     aria-hidden
-                    className={`text-soft shrink-0 text-xs font-normal md:hidden ${main === true ? 'hidden' : ''}`}
+                    className={`text-soft shrink-0 text-xs font-normal ${layout.label} ${main === true ? 'hidden' : ''}`}
                   >
                     {head}
                   </span>
                   <span
-                    className={`min-w-0 break-words md:text-inherit ${main === true ? '' : 'text-right md:text-left'} ${right === true ? 'md:text-right' : ''}`}
+                    className={`min-w-0 break-words ${layout.value} ${main === true ? '' : `text-right ${layout.leftValue}`} ${right === true ? layout.rightValue : ''}`}
                   >
                     {cell(row)}
                   </span>
