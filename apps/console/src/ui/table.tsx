@@ -112,7 +112,7 @@ export function Table<Row>({
                 <td
                   key={head}
                   role="cell"
-                  className={`flex justify-between gap-3 py-1 ${layout.cell} ${right === true ? `${layout.rightCell} tabular-nums` : ''} ${main === true ? 'font-medium' : ''}`}
+                  className={`flex items-baseline justify-between gap-3 py-1 ${layout.cell} ${right === true ? `${layout.rightCell} tabular-nums` : ''} ${main === true ? 'font-medium' : ''}`}
                 >
                   <span
                     aria-hidden

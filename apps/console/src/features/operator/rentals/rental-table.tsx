@@ -109,7 +109,7 @@ const columns: readonly Column<AnyRental>[] = [
         <span className="flex flex-wrap justify-end gap-x-2 md:justify-start">
           {nodeIds.map((nodeId, index) => (
             <TextLink key={nodeId} to="/operator/nodes/$nodeId" params={{ nodeId }}>
-              {nodeIds.length === 1 ? 'node' : `node ${String(index + 1)}`}
+              {nodeIds.length === 1 ? 'View node' : `node ${String(index + 1)}`}
             </TextLink>
           ))}
         </span>
