@@ -1,7 +1,6 @@
 import { Menu } from '@base-ui/react/menu';
 import { Link } from '@tanstack/react-router';
 import { Check, ChevronsUpDown } from 'lucide-react';
-import { Badge } from '../ui/badge.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { usePerson, useSessionIfAny, type Session } from '../api/session.tsx';
 import { applyTheme, storedTheme, type Theme } from './theme.ts';
@@ -58,9 +57,10 @@ function SignedInMenu({ session }: Readonly<{ session: Session }>) {
         </span>
         <span className="min-w-0 flex-1">
           <span className="block truncate font-medium">{me.organisation.name}</span>
-          <span className="text-soft block truncate text-xs">{me.user.email}</span>
+          <span className="text-soft block truncate text-xs">
+            {place.mode === 'live' ? 'Live mode' : 'Test mode'} · {me.user.email}
+          </span>
         </span>
-        <Badge {...(place.mode === 'test' && { tone: 'warn' as const, shape: false })}>{place.mode}</Badge>
         <ChevronsUpDown aria-hidden className="text-soft size-4" />
       </Menu.Trigger>
       <Menu.Portal>
