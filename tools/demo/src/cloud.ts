@@ -32,6 +32,8 @@ export type Call = <Response = unknown>(
 
 export interface Cloud extends AsyncDisposable {
   readonly db: Db;
+  /** Another pool with ids of its own, for a loop that runs beside the scenario: it takes no ids of others. */
+  openDb(name: string): Db;
   readonly clock: SimulatedClock;
   readonly ids: IdSource;
   readonly log: Logger;
@@ -85,9 +87,13 @@ export async function openCloud(
   const clock = new SimulatedClock(options.startMs);
   const hybrid = withRealWaits(clock);
   const log = createLogger({ name: 'demo', level: 'warn' });
-  const takeIdBytes = createByteSource('ids');
-  const ids = createIdSource({ clock, cell: CELL, random: (bytes) => bytes.set(takeIdBytes(bytes.length)) });
-  const db = createDb({ ...longDbTimeouts, url: options.databaseUrl, poolSize: 8, clock: hybrid, ids, log });
+  const idsOf = (name: string): IdSource => {
+    const takeBytes = createByteSource(name);
+    return createIdSource({ clock, cell: CELL, random: (bytes) => bytes.set(takeBytes(bytes.length)) });
+  };
+  const ids = idsOf('ids');
+  const dbOptions = { ...longDbTimeouts, url: options.databaseUrl, poolSize: 8, clock: hybrid, log };
+  const db = createDb({ ...dbOptions, ids });
   const sealer = createSealer({ keys: [demoSealingKey], activeId: demoSealingKey.id });
   const nats = await connectNats({ servers: endpoints.natsUrls, name: 'demo', log });
   const prefix = `demo${process.pid}`;
@@ -116,6 +122,7 @@ export async function openCloud(
   const sync = new FleetSync({ db, clock: hybrid, log, holder: 'demo', drivers });
   return {
     ...{ db, clock, ids, log, sealer, drivers, sync },
+    openDb: (name) => createDb({ ...dbOptions, ids: idsOf(name) }),
     as:
       (key) =>
       async <Response>(method: CallRequest['method'], path: string, body?: object) => {

@@ -8,9 +8,7 @@ export async function listUnendedRentals(
   db: Db,
 ): Promise<readonly { readonly orgId: OrgId; readonly id: RentalId }[]> {
   const { rows } = await sql<{ org_id: string; id: string }>`
-    select org_id, id from rentals where status not in ('Terminated', 'Failed') order by id`.execute(
-    db.kysely,
-  );
+    select org_id, id from rentals where status <> 'Terminated' order by id`.execute(db.kysely);
   return rows.map((row) => ({ orgId: fromUuid('org', row.org_id), id: fromUuid('rnt', row.id) }));
 }
 

@@ -27,7 +27,9 @@ interface ScenarioContext {
   readonly worker: DemoWorker;
   readonly usage: UsageSource;
   readonly random: Random;
+  /** The start of the whole history. A shorter one begins later. */
   readonly startMs: number;
+  readonly firstDay: number;
   readonly note: (text: string) => void;
 }
 
@@ -47,7 +49,7 @@ export async function runScenario(context: ScenarioContext): Promise<string> {
   const offered = await openMarketplace(cloud, worker, demo);
   note(`${offered.length} hosts joined the marketplace`);
   await liveThroughHistory(context, tenants, { models, keys });
-  return endHistory(context, tenants);
+  return endHistory(context, tenants, keys);
 }
 
 async function createTenants(cloud: Cloud, demo: DemoOrganisation): Promise<Tenants> {
@@ -70,13 +72,15 @@ async function createTenants(cloud: Cloud, demo: DemoOrganisation): Promise<Tena
   return tenants;
 }
 
-interface DemoKeys {
+interface DemoSetup {
+  /** Keys that call models. */
   readonly production: string;
   readonly evaluation: string;
+  readonly chatWebhook: string;
 }
 
 /** Team, keys, budgets, webhooks, SSH key and volumes of the demo organisation. */
-async function setUpDemo(cloud: Cloud, demo: DemoOrganisation): Promise<DemoKeys> {
+async function setUpDemo(cloud: Cloud, demo: DemoOrganisation): Promise<DemoSetup> {
   const { call } = demo;
   await addTeam(cloud, demo);
   const key = async (name: string, more: object = {}): Promise<string> =>
@@ -89,7 +93,7 @@ async function setUpDemo(cloud: Cloud, demo: DemoOrganisation): Promise<DemoKeys
     period: 'month',
     limitNanoUsd: String(32_000n * 1_000_000_000n),
   });
-  await call('POST', '/v2/webhooks', {
+  const { id: chatWebhook } = await call<{ id: string }>('POST', '/v2/webhooks', {
     url: 'https://hooks.example.com/millrace',
     description: 'Chat room of the platform team',
     eventTypes: ['*'],
@@ -99,7 +103,7 @@ async function setUpDemo(cloud: Cloud, demo: DemoOrganisation): Promise<DemoKeys
     description: 'Old billing system',
     eventTypes: ['balance.low', 'invoice.finalized', 'rental.terminated'],
   });
-  return { production, evaluation };
+  return { production, evaluation, chatWebhook };
 }
 
 /** A valid public key whose private key does not exist. */
@@ -116,7 +120,7 @@ function sshKeyOf(person: string): string {
 
 interface Offers {
   readonly models: readonly PricedModel[];
-  readonly keys: DemoKeys;
+  readonly keys: DemoSetup;
 }
 
 interface RunningRental {
@@ -127,10 +131,10 @@ interface RunningRental {
 
 /** Day by day: rentals end and start, models are called, machines of the marketplace are rented. */
 async function liveThroughHistory(context: ScenarioContext, tenants: Tenants, offers: Offers): Promise<void> {
-  const { cloud, worker, startMs, note } = context;
+  const { cloud, worker, startMs, firstDay, note } = context;
   const running: RunningRental[] = [];
   const volumes: number[] = [];
-  for (let day = 3; day < HISTORY_DAYS; day += 1) {
+  for (let day = firstDay + 3; day < HISTORY_DAYS; day += 1) {
     await worker.advance(Math.max(0, startMs + day * DAY_MS - cloud.clock.nowMs()));
     for (const ended of running.filter(({ endsMs }) => endsMs <= cloud.clock.nowMs())) {
       await terminate(tenants[ended.plan.tenant], ended.id, ended.plan.metal === true);
@@ -226,7 +230,11 @@ async function callModels(
 }
 
 /** The last day: rentals in every state, announced maintenance, an open application. Returns the node that stops responding. */
-async function endHistory(context: ScenarioContext, tenants: Tenants): Promise<string> {
+async function endHistory(
+  context: ScenarioContext,
+  tenants: Tenants,
+  { chatWebhook }: DemoSetup,
+): Promise<string> {
   const { cloud, worker, note } = context;
   const { demo } = tenants;
   const { call } = demo;
@@ -245,6 +253,16 @@ async function endHistory(context: ScenarioContext, tenants: Tenants): Promise<s
     gpuCount: 1,
     region: 'us-central-1',
   });
+  const failed = await rent(demo, {
+    day: 0,
+    hours: 0,
+    tenant: 'demo',
+    name: 'kernel-debug',
+    gpuType: 'h100',
+    gpuCount: 1,
+    region: 'us-east-1',
+  });
+  worker.failBoots(failed);
   const sandbox = await openSandbox(cloud, demo);
   await rentInSandbox(sandbox, 'sandbox');
   await rentInSandbox(sandbox, 'wrong-image', { 'millrace.fault': 'boot-fails' });
@@ -260,6 +278,12 @@ async function endHistory(context: ScenarioContext, tenants: Tenants): Promise<s
     'millrace.fault.after_ms': '86400000',
   });
   await worker.advance(20_000, { stepMs: 10_000 });
+  // No host of the demo receives deliveries, so none may be due after the load.
+  await call('PATCH', `/v2/webhooks/${chatWebhook}`, {
+    description: 'Chat room of the platform team (paused: the demo has no receiver)',
+    status: 'disabled',
+  });
+  await worker.advance(1_000, { stepMs: 1_000 });
   note('the history ends');
   return faultyNode;
 }

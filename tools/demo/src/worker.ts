@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import type { ComputeDriver } from '@millrace/compute';
 import { mockBenchmark, readMockHost } from '@millrace/compute/mock';
 import { eventChannels, startRelay } from '@millrace/core/events';
 import { listClusters, sweepMaintenance } from '@millrace/core/fleet';
@@ -36,6 +38,8 @@ export interface DemoWorker extends AsyncDisposable {
   settle(): Promise<void>;
   /** Lets time pass in steps, with one turn of work after each. */
   advance(ms: number, options?: AdvanceOptions): Promise<void>;
+  /** No machine of this rental boots. */
+  failBoots(rentalId: number): void;
 }
 
 export interface AdvanceOptions {
@@ -51,6 +55,9 @@ const DEFAULT_STEP_MS = 24 * HOUR_MS;
 /** A wait this long is not a step of a start or an end. */
 const LONG_WAIT_MS = 5 * MINUTE_MS;
 const ROUNDS_MAX = 600;
+const PORT_TRIES = 100;
+/** Bounds the enrolments that advance at the same time. */
+const ENROLMENT_TURNS = 20;
 /** Longer than any step of the scenario. */
 const LEASE_MS = 20 * 24 * HOUR_MS;
 
@@ -63,18 +70,59 @@ const never = new AbortController().signal;
 const shards = Array.from({ length: outboxShards }, (_, shard) => shard);
 
 export async function openWorker(cloud: Cloud, send: SendWebhook): Promise<DemoWorker> {
-  const { db, log, sealer } = cloud;
+  const { log, sealer } = cloud;
+  const [relayDb, delivererDb] = [cloud.openDb('relay'), cloud.openDb('deliverer')];
   const relay = await startRelay({
-    ...{ db, clock: impatientClock, log, holder: 'demo', channels: eventChannels('demo') },
+    ...{ db: relayDb, clock: impatientClock, log, holder: 'demo', channels: eventChannels('demo') },
     nats: { publish: async () => ({ stream: 'DEMO_EVENTS', sequence: 1, duplicate: false }) },
     restate: { send: async () => ({ invocationId: 'demo', repeated: false }) },
     tuning: { leaseTtlMs: LEASE_MS },
   });
   const deliverer = startDeliverer({
-    ...{ db, clock: impatientClock, log, holder: 'demo', sealer, post: send },
-    tuning: { leaseTtlMs: LEASE_MS, pollMs: 20 },
+    ...{ db: delivererDb, clock: impatientClock, log, holder: 'demo', sealer, post: send },
+    tuning: { leaseTtlMs: LEASE_MS, pollMs: 20, workingAtOnce: 1, failingAtOnce: 1, perWebhook: 1 },
   });
-  return new SteppedWorker(cloud, [() => deliverer.stop(), () => relay.stop()]);
+  return new SteppedWorker(cloud, [
+    () => deliverer.stop(),
+    () => relay.stop(),
+    () => delivererDb.close(),
+    () => relayDb.close(),
+  ]);
+}
+
+/**
+ * A driver that reports a booted machine only when its ports are open. They open in real time, and without the wait a busy machine would
+ * need one more step of simulated time.
+ */
+function withOpenPorts(driver: ComputeDriver, unbootable: ReadonlySet<string>): ComputeDriver {
+  const describe: ComputeDriver['describe'] = async (machine, signal) => {
+    const view = await driver.describe(machine, signal);
+    if (view === null) return null;
+    if (unbootable.has(view.labels['millrace.rental'] ?? '')) return { ...view, power: 'error' };
+    const ports = view.power === 'on' && view.address !== null ? view.ports : [];
+    for (const { externalPort } of ports) await waitForPort(view.address ?? '', externalPort);
+    return view;
+  };
+  return new Proxy(driver, {
+    get: (target, name) => {
+      if (name === 'describe') return describe;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+async function waitForPort(host: string, port: number): Promise<void> {
+  for (let tries = 0; tries < PORT_TRIES; tries += 1) {
+    const isOpen = await new Promise<boolean>((resolve) => {
+      const socket = connect({ host, port });
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+      socket.once('close', () => resolve(false)).setTimeout(5_000, () => socket.destroy());
+      socket.once('connect', () => socket.destroy());
+    });
+    if (isOpen) return;
+    await systemClock.sleep(20);
+  }
 }
 
 class SteppedWorker implements DemoWorker {
@@ -86,12 +134,13 @@ class SteppedWorker implements DemoWorker {
   readonly #volumes: VolumeDeps;
   readonly #enrolments: EnrolmentSweep;
   readonly #inventory: InventoryReconciler;
+  readonly #unbootable = new Set<string>();
 
   constructor(cloud: Cloud, closers: readonly (() => Promise<void>)[]) {
     const { db, log, sealer, drivers } = cloud;
     this.#cloud = cloud;
     this.#closers = closers;
-    this.#driverOf = drivers.of.bind(drivers);
+    this.#driverOf = async (id) => withOpenPorts(await drivers.of(id), this.#unbootable);
     const shared = { db, clock: systemClock, log, sealer, drivers: this.#driverOf };
     this.#reconcileDeps = {
       ...shared,
@@ -104,27 +153,29 @@ class SteppedWorker implements DemoWorker {
     });
     this.#volumes = { db, clock: systemClock, log, backends: this.#backends, policy: defaultVolumePolicy };
     this.#inventory = new InventoryReconciler({ ...shared, holder: 'demo' });
-    this.#enrolments = new EnrolmentSweep({
+    const enrolmentDeps = {
       ...shared,
       ...{ providerId: 'marketplace', credentialRef: 'suppliers' },
       guard: createNetGuard({ allowedNetworks: ['127.0.0.0/8'] }),
       trust: () => Promise.reject(new Error('The demo has only simulated hosts.')),
       mockHosts: { settingsOf: readMockHost, benchmark: mockBenchmark },
-    });
+    };
+    this.#enrolments = new EnrolmentSweep(enrolmentDeps, { slots: 1, perSupplier: 1 });
   }
 
   async settle(): Promise<void> {
-    const { db, clock } = this.#cloud;
+    const { db } = this.#cloud;
     await this.#watch();
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      await this.#enrolments.sweep();
-      await this.#enrolments.settled();
+      for (let turn = 0; turn < ENROLMENT_TURNS && (await this.#enrolments.sweep()) > 0; turn += 1) {
+        await this.#enrolments.settled();
+      }
       await this.#reconcileVolumes();
       const isJoining = await isEnrolling(db);
       if (isJoining) await this.#watch();
       const waitMs = await this.#reconcileRentals();
       if (waitMs >= LONG_WAIT_MS && !isJoining) break;
-      await clock.advance(Math.max(1_000, Math.min(waitMs, 15_000)));
+      await this.#pass(Math.max(1_000, Math.min(waitMs, 15_000)));
     }
     await this.#waitForEvents();
   }
@@ -134,7 +185,7 @@ class SteppedWorker implements DemoWorker {
     const { stepMs = DEFAULT_STEP_MS, samples = false } = options;
     const untilMs = clock.nowMs() + ms;
     while (clock.nowMs() < untilMs) {
-      await clock.advance(Math.min(stepMs, untilMs - clock.nowMs()));
+      await this.#pass(Math.min(stepMs, untilMs - clock.nowMs()));
       await this.#sweep();
       await this.#reconcileRentals();
       if (samples) await this.#observe();
@@ -145,6 +196,16 @@ class SteppedWorker implements DemoWorker {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const close of this.#closers) await close();
     await this.#backends.close();
+  }
+
+  /** Lets time pass after the loops beside the scenario have finished, so that they record the same times in every run. */
+  async #pass(ms: number): Promise<void> {
+    await this.#waitForEvents();
+    await this.#cloud.clock.advance(ms);
+  }
+
+  failBoots(rentalId: number): void {
+    this.#unbootable.add(String(rentalId));
   }
 
   async #watch(): Promise<void> {
@@ -169,7 +230,8 @@ class SteppedWorker implements DemoWorker {
   async #reconcileVolumes(): Promise<void> {
     await checkDueNodes(this.#volumes, never);
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      if ((await reconcileDueVolumes(this.#volumes, 100, never)) === 0) return;
+      // One at a time, because volumes of one batch are reconciled concurrently.
+      if ((await reconcileDueVolumes(this.#volumes, 1, never)) === 0) return;
     }
   }
 

@@ -85,8 +85,13 @@ describe('a loaded history', () => {
       'select distinct status from rentals order by 1',
     );
     expect(rows.map(({ status }) => status)).toEqual(
-      expect.arrayContaining(['Failed', 'Pending', 'Running', 'Terminated']),
+      expect.arrayContaining(['Pending', 'Running', 'Terminated']),
     );
+    // A failed rental is Terminated as soon as its machine is deleted.
+    const failed = await database.query<{ mode: string }>(
+      `select distinct mode from events where type = 'rental.failed' order by 1`,
+    );
+    expect(failed.rows.map(({ mode }) => mode)).toEqual(['live', 'test']);
     for (const table of [
       'suppliers',
       'volumes',

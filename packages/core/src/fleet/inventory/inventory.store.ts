@@ -181,7 +181,7 @@ export async function insertNodes(
     insert into node_capacity (node_id, mode, offer, provider_id, region, cluster_id, fabric_id, gpu_type,
       connection_type, cuda, ready, spread)
     select id, ${cluster.mode}, ${cluster.offer}, ${cluster.providerId}, ${cluster.region}, ${toUuid(cluster.id)},
-           fabric_id, gpu_type, connection_type, cuda, status = 'node_ready', floor(random() * 2147483647)::int
+           fabric_id, gpu_type, connection_type, cuda, status = 'node_ready', (hashtextextended(id::text, 0) & 2147483647) % 2147483647
       from new_node
   `.execute(tx.kysely);
   await insertFirstTransitions(tx, nodes, now);
