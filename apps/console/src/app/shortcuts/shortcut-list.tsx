@@ -21,7 +21,7 @@ export function ShortcutList({ open, onClose }: Readonly<{ open: boolean; onClos
           {isOn ? 'They do nothing while you type in a field.' : 'Shortcuts without Ctrl are turned off.'}{' '}
           {session !== null && (
             <TextLink to="/account" onClick={onClose}>
-              {isOn ? 'Turn them off' : 'Turn them on'}
+              {isOn ? 'Turn them off in your account' : 'Turn them on in your account'}
             </TextLink>
           )}
         </>

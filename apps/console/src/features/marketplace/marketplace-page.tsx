@@ -38,11 +38,12 @@ export function MarketplacePage() {
         about="Machines from suppliers at their own prices. Rent single GPUs, billed by the second."
         actions={<LinkButton to="/instances">Your instances</LinkButton>}
       />
-      {isTest && (
-        <div className="mb-4">
-          <Note>Test mode is free. The prices shown are live prices.</Note>
-        </div>
-      )}
+      <div className="mb-4">
+        <Note>
+          {isTest && 'Test mode is free; the prices shown are live prices. '}A supplier controls its host and
+          can read your data. Unverified hardware is what the host reports.
+        </Note>
+      </div>
       <div className="grid gap-x-6 lg:grid-cols-[14rem_minmax(0,1fr)]">
         <FacetPanel search={search} facets={facets} isTest={isTest} onChange={change} />
         <div className="min-w-0">
@@ -51,10 +52,6 @@ export function MarketplacePage() {
             hasPerformance={facets.hasPerformance}
             onSort={(sort) => change({ sort })}
           />
-          <p className="text-soft mb-4 text-xs">
-            Machines report their own hardware; network speed was measured when they joined. A supplier
-            controls its host and can read your data.
-          </p>
           <CommandHint command={machinesCommand(search)} />
         </div>
       </div>

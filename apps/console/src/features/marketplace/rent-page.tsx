@@ -117,7 +117,7 @@ function Rent({ machine }: Readonly<{ machine: Machine }>) {
     <>
       <PageHeader
         title={`Rent ${gpuLabel(machine)}`}
-        about={`${String(freeGpus(machine))} of ${String(machine.gpus_total)} GPUs available.`}
+        about={`${String(freeGpus(machine))} of ${String(machine.gpus_total)} GPUs available. The owner of the host can read your data.`}
         back={back}
       />
       <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_20rem]">

@@ -113,7 +113,7 @@ function BudgetInputs({ fields, problems, names, isNew, set }: BudgetInputsProps
           ...[...(names ?? [])].map(([value, name]) => ({ value, label: `API key ${name}` })),
         ]}
         disabled={!isNew}
-        hint={isNew ? undefined : 'You cannot change the key. Create a new budget instead.'}
+        hint={isNew ? undefined : 'You cannot change what it applies to. Create a new budget instead.'}
         issue="keyId"
         onValue={(keyId) => set({ keyId })}
       />

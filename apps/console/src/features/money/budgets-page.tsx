@@ -192,7 +192,7 @@ function DeleteBudget({ budget, onClose }: Readonly<{ budget: Budget; onClose: (
       onDone={(toast) => toast('Deleted', budget.name)}
     >
       <p>
-        This budget no longer notifies or stops anything
+        This budget will no longer notify or stop anything
         {budget.onExceeded === 'notify' ? '.' : ', so new work can start again.'} Your spending stays in the
         ledger, and running resources are not affected.
       </p>

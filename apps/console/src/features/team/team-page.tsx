@@ -62,6 +62,7 @@ function Members() {
     { changes: ['team', 'me'] },
   );
   const off = mayNot('members:write');
+  const onlyOwner = pages.data === undefined || pages.hasNextPage ? null : findOnlyOwner(pages.data.pages);
   return (
     <Card flush title="Members">
       {change.error !== null && <Problem error={change.error} doing="change the role" />}
@@ -105,7 +106,12 @@ function Members() {
             head: 'Actions',
             right: true,
             cell: (member) => (
-              <Button size="small" kind="danger" off={off} onClick={() => setLeaving(member)}>
+              <Button
+                size="small"
+                kind="danger"
+                off={off === false ? member.userId === onlyOwner && 'An organisation needs an owner.' : off}
+                onClick={() => setLeaving(member)}
+              >
                 Remove
               </Button>
             ),
@@ -128,6 +134,12 @@ function Members() {
       </ConfirmDialog>
     </Card>
   );
+}
+
+/** The user id of the only owner; null if there are several. */
+function findOnlyOwner(pages: readonly { readonly items: readonly Member[] }[]): string | null {
+  const owners = pages.flatMap(({ items }) => items.filter(({ role }) => role === 'owner'));
+  return owners.length === 1 ? (owners[0]?.userId ?? null) : null;
 }
 
 function Invitations({ onInvite }: Readonly<{ onInvite: () => void }>) {

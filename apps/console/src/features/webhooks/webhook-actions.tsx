@@ -29,7 +29,7 @@ export function RotateSecret(props: Props & { readonly onMade: (secret: string |
       open
       onClose={onClose}
       title="Rotate signing secret"
-      about="Until the old secret expires, deliveries are signed with both, so that you can switch without losing one."
+      about="Until the old secret expires, deliveries are signed with both, so that you can switch without losing a delivery."
     >
       <Form onSend={submit} className="flex flex-col gap-3">
         <SelectField

@@ -132,7 +132,7 @@ function EndCard({ rental, off }: CardProps) {
         />
         <TextField
           label="Spending limit (USD)"
-          hint="Leave empty for no limit."
+          hint="Remove the amount for no limit."
           inputMode="decimal"
           value={maxUsd}
           onValue={setMaxUsd}

@@ -18,7 +18,7 @@ export function StateCard({ rental }: Readonly<{ rental: Rental }>) {
     <>
       <section aria-label="Status" className="border-line bg-surface mb-block rounded-lg border p-4">
         <p>
-          <strong>{rental.status}:</strong> {stateDescription(rental)}
+          <strong>{isPoweredOff(rental) ? 'Off' : rental.status}:</strong> {stateDescription(rental)}
         </p>
         <p className="text-soft">{billing.words}</p>
         <FailureNote rental={rental} />
@@ -43,7 +43,7 @@ export function StateCard({ rental }: Readonly<{ rental: Rental }>) {
           },
           { label: 'Spent so far', value: <Money nano={rental.costSoFarNanoUsd} /> },
           {
-            label: rental.startedAt === null ? 'Created' : hasEnded(rental) ? 'Ran from' : 'Running since',
+            label: startLabel(rental),
             value: (
               <span className="text-base">
                 <RelativeTime at={rental.startedAt ?? rental.createdAt} />
@@ -56,6 +56,14 @@ export function StateCard({ rental }: Readonly<{ rental: Rental }>) {
       />
     </>
   );
+}
+
+const isPoweredOff = ({ status, power }: Rental): boolean => status === 'Running' && power === 'off';
+
+function startLabel(rental: Rental): string {
+  if (rental.startedAt === null) return 'Created';
+  if (hasEnded(rental)) return 'Ran from';
+  return isPoweredOff(rental) ? 'First started' : 'Running since';
 }
 
 function endedFigure({ terminatedAt }: Rental) {
