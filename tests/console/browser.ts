@@ -53,7 +53,7 @@ const flags = [
   '--disable-dev-shm-usage',
 ];
 /** Long, because tests share two cores. */
-const ACTION_TIMEOUT_MS = 60_000;
+const ACTION_TIMEOUT_MS = 180_000;
 
 /** Random address, so that rate limits of tests do not interfere. */
 export function randomClientIp(): string {

@@ -53,14 +53,16 @@ async function signUp({ page }: TabSession): Promise<void> {
   await page.getByLabel('Your name').fill('Ada Miller');
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
+  await page.getByLabel('Organisation name').fill('Quiet River');
   await page.getByRole('button', { name: 'Sign up' }).click();
   await page.getByRole('heading', { name: 'Check your email' }).waitFor();
+  // In this tab, so that no tab of the sign-up is left that signs in by itself.
   await page.goto(await emailLink(smtp, email, /verify-email/));
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.getByLabel('Organisation name').fill('Quiet River');
+  expect(await page.getByLabel('Organisation name').inputValue()).toBe('Quiet River');
   await page.getByRole('button', { name: 'Create organisation' }).click();
   await page.getByRole('button', { name: 'Account and organisation: Quiet River' }).waitFor();
 }

@@ -39,7 +39,9 @@ export function usePerson(): {
     },
     staleTime: 60_000,
   });
-  return { person: data ?? { state: 'unknown' }, error, again: () => cache.resetQueries() };
+  // Stable, because effects depend on it.
+  const again = useCallback(() => cache.resetQueries(), [cache]);
+  return { person: data ?? { state: 'unknown' }, error, again };
 }
 
 export function useInstallation() {

@@ -11,16 +11,22 @@ export interface ChecklistStep {
   /** Label and target of the link that starts the step. */
   readonly action: string;
   readonly to: string;
+  /** Part of the page, such as `create` for its form. */
+  readonly hash?: string;
+  /** The link also switches to test mode. */
+  readonly isTrial?: boolean;
 }
 
 interface ChecklistProps {
   readonly title: string;
   readonly steps: readonly ChecklistStep[];
   readonly actions?: ReactNode;
+  /** Switches to test mode, for steps that try something out. */
+  readonly onTrial?: () => void;
 }
 
 /** Steps of a setup. The first open step has the primary link. */
-export function Checklist({ title, steps, actions }: ChecklistProps) {
+export function Checklist({ title, steps, actions, onTrial }: ChecklistProps) {
   const done = steps.filter(({ isDone }) => isDone).length;
   const next = steps.find(({ isDone }) => !isDone);
   return (
@@ -50,7 +56,15 @@ export function Checklist({ title, steps, actions }: ChecklistProps) {
               {!step.isDone && <p className="text-soft text-xs">{step.about}</p>}
             </div>
             {!step.isDone && (
-              <LinkButton to={step.to} size="small" kind={step === next ? 'primary' : 'plain'}>
+              <LinkButton
+                to={step.to}
+                {...(step.hash !== undefined && { hash: step.hash })}
+                size="small"
+                kind={step === next ? 'primary' : 'plain'}
+                onClick={() => {
+                  if (step.isTrial === true) onTrial?.();
+                }}
+              >
                 {step.action}
               </LinkButton>
             )}

@@ -8,7 +8,10 @@ import { Loading, Problem } from '../../ui/states.tsx';
 import { SingleFormPage } from './single-form-page.tsx';
 import { storeInvitationSecret } from './invitation-secret.ts';
 import { NewPasswordField } from './password-field.tsx';
+import { CheckYourEmail, type SignUpRequest } from './check-email-page.tsx';
+import { storeOrganisationName } from './first-organisation.ts';
 import { useForm } from './use-form.ts';
+import { useGoTo } from './use-go-to.ts';
 import { TextLink } from '../../ui/link.tsx';
 
 /** Reads the invitation secret from the URL fragment, which is never logged. Accepting needs it again. */
@@ -24,22 +27,31 @@ function useInvitationSecret(): string | null {
 export function SignUpPage() {
   const { next } = useSearch({ from: '/sign-up' });
   const invitationSecret = useInvitationSecret();
-  const { person } = usePerson();
+  const { person, again } = usePerson();
   const installation = useInstallation();
-  const [sentTo, setSentTo] = useState<string | null>(null);
-  const { busy, error, onSubmit } = useForm(async ({ name = '', email = '', password = '' }) => {
+  const goTo = useGoTo();
+  const [sent, setSent] = useState<SignUpRequest | null>(null);
+  const { busy, error, onSubmit } = useForm(async (fields) => {
+    const { name = '', email = '', password = '', organisation = '' } = fields;
     await authCall('POST', '/sign-up/email', {
       ...{ name, email, password, callbackURL: '/console/verified' },
       ...(invitationSecret === null ? {} : { invitationSecret }),
     });
-    setSentTo(email);
+    if (invitationSecret === null) storeOrganisationName(localStorage, organisation);
+    setSent({ email, password, organisation: invitationSecret === null ? organisation : null });
   });
   if (person.state === 'in')
     return <Navigate to={invitationSecret === null ? '/overview' : '/invitations'} replace />;
   if (installation.data === undefined) return <Loading what="sign-up" />;
   const { mail, signUp } = installation.data;
-  if (sentTo !== null && mail) return <CheckYourEmail email={sentTo} />;
-  if (sentTo !== null) return <Navigate to="/sign-in" search={{ next: '/console/invitations' }} replace />;
+  if (sent !== null && mail) {
+    const arrive = async (): Promise<void> => {
+      await again();
+      if (next !== undefined) goTo(next);
+    };
+    return <CheckYourEmail request={sent} onSignedIn={() => void arrive()} />;
+  }
+  if (sent !== null) return <Navigate to="/sign-in" search={{ next: '/console/invitations' }} replace />;
   if (signUp === 'closed' && invitationSecret === null) return <SignUpClosed />;
   const afterwards = invitationSecret === null ? next : '/console/invitations';
   return (
@@ -63,37 +75,21 @@ export function SignUpPage() {
         <TextField label="Your name" name="name" autoComplete="name" required maxLength={255} autoFocus />
         <TextField label="Email" name="email" type="email" autoComplete="username" required maxLength={255} />
         <NewPasswordField label="Password" />
+        {invitationSecret === null && (
+          <TextField
+            label="Organisation name"
+            name="organisation"
+            autoComplete="organization"
+            hint="Owns your machines and balance: your company, your team or just you."
+            required
+            maxLength={100}
+          />
+        )}
         {error !== null && <Problem error={error} />}
         <Button kind="primary" type="submit" busy={busy && 'Signing up…'}>
           Sign up
         </Button>
       </form>
-    </SingleFormPage>
-  );
-}
-
-function CheckYourEmail({ email }: Readonly<{ email: string }>) {
-  const [again, setAgain] = useState<'no' | 'sent'>('no');
-  return (
-    <SingleFormPage
-      title="Check your email"
-      about={
-        <>
-          We sent a link to <strong className="text-ink">{email}</strong>. Open it to verify your address and
-          sign in.
-        </>
-      }
-      below="No email? Wait a minute, then check your spam folder."
-    >
-      <Button
-        off={again === 'sent' && 'The email was sent.'}
-        onClick={() => {
-          void authCall('POST', '/send-verification-email', { email, callbackURL: '/console/verified' });
-          setAgain('sent');
-        }}
-      >
-        {again === 'sent' ? 'Email sent' : 'Resend email'}
-      </Button>
     </SingleFormPage>
   );
 }

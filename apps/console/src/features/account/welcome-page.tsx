@@ -12,6 +12,7 @@ import { Loading, Problem, QueryView } from '../../ui/states.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { SingleFormPage } from './single-form-page.tsx';
 import { removeInvitationSecret, invitationSecretFor } from './invitation-secret.ts';
+import { createOrganisation, storedOrganisationName } from './first-organisation.ts';
 import { useForm } from './use-form.ts';
 import { useGoTo } from './use-go-to.ts';
 import { TextLink } from '../../ui/link.tsx';
@@ -109,7 +110,7 @@ function NewOrganisation() {
   const { again } = usePerson();
   const goTo = useGoTo();
   const { busy, error, onSubmit } = useForm(async ({ name = '' }) => {
-    await anonymousClient.organisations.create({ name });
+    await createOrganisation(name);
     await again();
     goTo(undefined);
   });
@@ -118,6 +119,7 @@ function NewOrganisation() {
       <TextField
         label="Organisation name"
         name="name"
+        defaultValue={storedOrganisationName(localStorage)}
         required
         maxLength={100}
         autoComplete="organization"

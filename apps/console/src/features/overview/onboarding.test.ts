@@ -21,6 +21,14 @@ it('every step is done by its own fact, and test mode needs no money', () => {
   expect(isComplete(onboardingSteps({ ...all, hasRequest: false }))).toBe(false);
 });
 
+it('without money, machine and model are tried out in test mode', () => {
+  const trials = (facts: Parameters<typeof onboardingSteps>[0]) =>
+    onboardingSteps(facts).flatMap(({ isTrial, to }) => (isTrial === true ? [to] : []));
+  expect(trials(nothing)).toEqual(['/rent', '/playground']);
+  expect(trials({ ...nothing, hasMoney: true })).toEqual([]);
+  expect(trials({ ...nothing, mode: 'test' })).toEqual([]);
+});
+
 it('a key of the playground does not count, an SSH key does', () => {
   expect(hasOwnKey([{ name: playgroundKeyName }], [])).toBe(false);
   expect(hasOwnKey([{ name: playgroundKeyName }, { name: 'ci' }], [])).toBe(true);

@@ -22,6 +22,8 @@ export function hasOwnKey(
 
 export function onboardingSteps(facts: OnboardingFacts): readonly ChecklistStep[] {
   const isTest = facts.mode === 'test';
+  // Without money, machines and models can be tried out for free in test mode.
+  const isTrial = !isTest && !facts.hasMoney;
   return [
     {
       id: 'key',
@@ -34,7 +36,7 @@ export function onboardingSteps(facts: OnboardingFacts): readonly ChecklistStep[
     {
       id: 'money',
       title: isTest ? 'Use test mode: everything is free' : 'Add money',
-      about: 'Or switch to test mode in the organisation menu, where everything is free.',
+      about: 'Needed in live mode only. In test mode, everything is simulated and free.',
       isDone: isTest || facts.hasMoney,
       action: 'Add money',
       to: '/money',
@@ -44,8 +46,9 @@ export function onboardingSteps(facts: OnboardingFacts): readonly ChecklistStep[
       title: 'Rent your first machine',
       about: 'It is ready in about a minute and billed by the second.',
       isDone: facts.hasMachine,
-      action: 'Browse catalog',
-      to: '/catalog',
+      ...(isTrial
+        ? { action: 'Rent a free test machine', to: '/rent', isTrial }
+        : { action: 'Browse catalog', to: '/catalog' }),
     },
     {
       id: 'request',
@@ -54,8 +57,9 @@ export function onboardingSteps(facts: OnboardingFacts): readonly ChecklistStep[
         ? 'Try a model in the playground. Free test requests do not complete this step.'
         : 'Try a model in the playground, or call it with your API key.',
       isDone: facts.hasRequest,
-      action: 'Open playground',
-      to: '/playground',
+      ...(isTrial
+        ? { action: 'Try a model for free', to: '/playground', isTrial }
+        : { action: 'Open playground', to: '/playground' }),
     },
   ];
 }

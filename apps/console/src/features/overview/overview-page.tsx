@@ -22,7 +22,7 @@ import { useResources } from './use-resources.ts';
 
 /** Running resources, their cost, items that need attention, and recent events. */
 export function OverviewPage() {
-  const { may, place, me } = useSession();
+  const { may, place, me, go } = useSession();
   const maySeeMoney = may('billing:read');
   const balance = useBalance(maySeeMoney);
   const days = useSpendDays(maySeeMoney);
@@ -56,6 +56,7 @@ export function OverviewPage() {
         <Checklist
           title="Get started"
           steps={steps}
+          onTrial={() => go({ mode: 'test' })}
           actions={
             <Button kind="quiet" size="small" onClick={onDismiss}>
               Dismiss

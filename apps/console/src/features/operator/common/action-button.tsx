@@ -2,6 +2,7 @@ import type { Millrace } from '@millrace/sdk';
 import { useState, type ReactNode } from 'react';
 import { useApiMutation, type ResourceName } from '../../../api/queries.ts';
 import { useSession } from '../../../api/session.tsx';
+import { useCreateHash } from '../../../app/use-create-hash.ts';
 import { Button, type ButtonKind } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { TextField } from '../../../ui/field.tsx';
@@ -30,6 +31,8 @@ export interface ActionProps<Output> {
   /** Called after success, before the dialog closes. */
   readonly onDone?: (response: Output) => void;
   readonly onOpen?: () => void;
+  /** True for the main action of a page: a link that ends in `#create` opens it. */
+  readonly opensByHash?: boolean;
   /** False if another field is the reason. */
   readonly needsReason?: boolean;
   readonly children?: ReactNode;
@@ -39,19 +42,16 @@ export interface ActionProps<Output> {
 export function ActionButton<Output>(props: ActionProps<Output>) {
   const { mayNot } = useSession();
   const [isOpen, setOpen] = useState(false);
-  const off = mayNot(props.needs ?? 'admin:write') || props.off;
+  const off = mayNot(props.needs ?? 'admin:write') || (props.off ?? false);
   const { kind = 'plain', size = 'small', onOpen } = props;
+  const open = (): void => {
+    onOpen?.();
+    setOpen(true);
+  };
   return (
     <>
-      <Button
-        kind={kind}
-        size={size}
-        off={off}
-        onClick={() => {
-          onOpen?.();
-          setOpen(true);
-        }}
-      >
+      {props.opensByHash === true && off === false && <CreateHash open={open} />}
+      <Button kind={kind} size={size} off={off} onClick={open}>
         {props.label}
       </Button>
       <Dialog title={props.title} open={isOpen} onClose={() => setOpen(false)}>
@@ -59,6 +59,11 @@ export function ActionButton<Output>(props: ActionProps<Output>) {
       </Dialog>
     </>
   );
+}
+
+function CreateHash({ open }: Readonly<{ open: () => void }>) {
+  useCreateHash(open);
+  return null;
 }
 
 function ActionForm<Output>({

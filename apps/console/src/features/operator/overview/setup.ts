@@ -26,6 +26,7 @@ export function setupSteps(facts: SetupFacts): readonly ChecklistStep[] {
       isDone: facts.hasPrice,
       action: 'Set price',
       to: '/operator/prices',
+      hash: 'create',
     },
     {
       id: 'grant',

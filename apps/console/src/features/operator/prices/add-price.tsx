@@ -50,6 +50,7 @@ export function AddPrice(props: AddPriceProps) {
       label={label}
       size={size}
       kind={size === 'medium' ? 'primary' : 'plain'}
+      opensByHash={size === 'medium'}
       title={organisationId === null ? 'Set price' : 'Set contract price'}
       doing="Saving…"
       done={(prices: readonly Price[]) => `Saved: ${prices.map(priceText).join(', ')}.`}
