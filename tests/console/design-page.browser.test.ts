@@ -13,11 +13,11 @@ let browser: TestBrowser;
 beforeAll(async () => {
   server = await createServer({ configFile, logLevel: 'error', server: { port: 0, host: '127.0.0.1' } });
   [browser] = await Promise.all([openBrowser(), server.listen()]);
-}, 120_000);
+});
 afterAll(async () => {
   await browser[Symbol.asyncDispose]();
   await server.close();
-}, 60_000);
+});
 
 function withDesignPage<T>(work: (page: Page) => Promise<T>): Promise<T> {
   const url = server.resolvedUrls?.local[0] ?? '';

@@ -23,11 +23,11 @@ beforeAll(async () => {
   await charge(stack, owner.orgId, { amount: usd(2.490000001), cause: { kind: 'rental', id: '1042' } });
   await charge(stack, owner.orgId, { amount: usd(0.25), cause: { kind: 'volume', id: '7' } });
   invoiceId = await insertInvoice(stack.db, owner.orgId);
-}, 240_000);
+});
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
   await stack?.[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 const inside = (path: string, work: (tab: TabSession) => Promise<void>, expected: readonly RegExp[] = []) =>
   browser.withTab(
@@ -64,7 +64,7 @@ test('the balance page shows the exact balance, and spending by day and product'
     expect(cells).toEqual(['$2.490000001', '$0.25', '$2.740000001']);
     await expect.poll(() => main.innerText()).toContain('does not accept cards');
   });
-}, 60_000);
+});
 
 test('the usage page shows charges by day, product and resource, exact in the table', async () => {
   await inside('/usage', async ({ page }) => {
@@ -86,7 +86,7 @@ test('the usage page shows charges by day, product and resource, exact in the ta
     await page.waitForURL(/view=requests/);
     await page.getByRole('textbox', { name: 'Request ID' }).waitFor();
   });
-}, 60_000);
+});
 
 test('the ledger links to causes, keeps filters in the URL, and can be exported', async () => {
   await inside('/ledger', async ({ page }) => {
@@ -110,7 +110,7 @@ test('the ledger links to causes, keeps filters in the URL, and can be exported'
     expect(csv).toContain('BilledCost');
     expect(csv).toContain('2.490000001');
   });
-}, 60_000);
+});
 
 test('a budget is created, shows its usage, and is deleted', async () => {
   await inside('/budgets', async ({ page }) => {
@@ -127,7 +127,7 @@ test('a budget is created, shows its usage, and is deleted', async () => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByText('No budgets yet').waitFor();
   });
-}, 60_000);
+});
 
 test('an invoice adds up and downloads as PDF', async () => {
   await inside(`/invoices/${invoiceId}`, async ({ page }) => {
@@ -141,7 +141,7 @@ test('an invoice adds up and downloads as PDF', async () => {
     expect(existsSync(path)).toBe(true);
     expect(readFileSync(path).subarray(0, 5).toString()).toBe('%PDF-');
   });
-}, 60_000);
+});
 
 test('an API key is shown once and works; after rotation both keys work for a while; a revoked key is rejected', async () => {
   await inside('/keys', async ({ page }) => {
@@ -179,7 +179,7 @@ test('an API key is shown once and works; after rotation both keys work for a wh
     await sure.waitFor({ state: 'hidden' });
     await expect.poll(() => statusWith(second)).toBe(401);
   });
-}, 90_000);
+});
 
 test('a private SSH key never leaves the page; a public key gets its comment as name', async () => {
   await inside('/ssh-keys', async ({ page }) => {
@@ -204,7 +204,7 @@ test('a private SSH key never leaves the page; a public key gets its comment as 
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByText('No SSH keys in live mode yet').waitFor();
   });
-}, 60_000);
+});
 
 test('a webhook is created, tested, inspected, disabled with a reason, and deleted', async () => {
   await inside('/webhooks', async ({ page }) => {
@@ -219,8 +219,8 @@ test('a webhook is created, tested, inspected, disabled with a reason, and delet
     await page.getByRole('link', { name: 'https://127.0.0.1:9/hook' }).click();
     await page.getByRole('button', { name: 'Send test event' }).click();
     const deliveries = page.getByRole('table', { name: 'Deliveries, newest first' });
-    await expect.poll(() => deliveries.getByRole('row').count(), { timeout: 15_000 }).toBe(2);
-    await expect.poll(() => deliveries.innerText(), { timeout: 20_000 }).toMatch(/, after /);
+    await expect.poll(() => deliveries.getByRole('row').count()).toBe(2);
+    await expect.poll(() => deliveries.innerText()).toMatch(/, after /);
     await deliveries.getByRole('button', { name: /^View delivery/ }).click();
     await expect.poll(() => secretOf(page, 'delivery payload')).toContain('"seq"');
     await dialog.getByRole('button', { name: 'Close' }).click();
@@ -231,4 +231,4 @@ test('a webhook is created, tested, inspected, disabled with a reason, and delet
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No webhooks yet').waitFor();
   });
-}, 90_000);
+});

@@ -28,11 +28,11 @@ beforeAll(async () => {
     gpusPerNode: 2,
   });
   await insertFleet(stack.db, { nodes: 2, gpuType: 'h200' });
-}, 240_000);
+});
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
   await stack?.[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 async function createBudget(): Promise<void> {
   const response = await fetch(`${stack.apiUrl}/v2/customer/budgets`, {
@@ -63,7 +63,7 @@ test('the overview shows the cost of the month, and its items link to their caus
     await attention.getByRole('link', { name: 'Budget Research is at 83 %' }).click();
     await page.getByRole('heading', { level: 1, name: 'Budgets' }).waitFor();
   });
-}, 120_000);
+});
 
 test('the first steps follow the data, are one click away and stay dismissed', async () => {
   await inside('/overview', async ({ page }) => {
@@ -79,7 +79,7 @@ test('the first steps follow the data, are one click away and stay dismissed', a
     await page.getByRole('heading', { name: 'Running now' }).waitFor();
     expect(await steps.count()).toBe(0);
   });
-}, 120_000);
+});
 
 test('the operator overview shows revenue, utilisation and pending decisions', async () => {
   await inside('/operator', async ({ page }) => {
@@ -93,7 +93,7 @@ test('the operator overview shows revenue, utilisation and pending decisions', a
     await page.getByRole('heading', { level: 1, name: 'Suppliers' }).waitFor();
     expect(page.url()).toContain('tab=machines');
   });
-}, 120_000);
+});
 
 test('the supplier overview shows earnings, and the state of each machine', async () => {
   await inside('/supplier', async ({ page }) => {
@@ -106,4 +106,4 @@ test('the supplier overview shows earnings, and the state of each machine', asyn
     await attention.getByRole('link', { name: /is offline|waits for approval/ }).click();
     await expect.poll(() => page.url()).toContain('/supplier/machines/');
   });
-}, 120_000);
+});

@@ -16,11 +16,11 @@ beforeAll(async () => {
   stack = await openConsoleStack({ gateway: false });
   browser = await openBrowser();
   operator = await createOwner(stack, { organisation: 'Mill Cloud', isOperator: true });
-}, 240_000);
+});
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
   await stack?.[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 /** Expected answer before an organisation has applied. */
 const notApplied = /refused: GET \S+\/v2\/supplier\/account 404/;
@@ -90,5 +90,4 @@ test.each(inputDevices)(
       await expectAccessible(page);
     });
   },
-  240_000,
 );

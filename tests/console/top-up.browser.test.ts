@@ -35,13 +35,13 @@ beforeAll(async () => {
   });
   browser = await openBrowser();
   owner = await createOwner({ apiUrl: stack.apiUrl, db: stack.database.db, smtp });
-}, 240_000);
+});
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
   await stack?.[Symbol.asyncDispose]();
   await stripe?.[Symbol.asyncDispose]();
   await smtp?.close();
-}, 60_000);
+});
 
 test('a top-up is paid at the provider, and the return page shows it as paid only after confirmation', async () => {
   const session = withMode(owner.session, stack.apiUrl, owner.orgId, 'live');
@@ -68,9 +68,7 @@ test('a top-up is paid at the provider, and the return page shows it as paid onl
     await goto('/money?back=paid');
     await waitUntilLoaded(page);
     const main = page.getByRole('main');
-    await expect
-      .poll(() => main.innerText(), { timeout: 10_000 })
-      .toContain('Waiting for the payment provider');
+    await expect.poll(() => main.innerText()).toContain('Waiting for the payment provider');
     expect(await main.innerText()).toContain('Your balance is empty.');
     const now = Date.now();
     const { body, headers } = signStripeEvent(stripe.settings.webhookSecret, {
@@ -85,11 +83,9 @@ test('a top-up is paid at the provider, and the return page shows it as paid onl
     });
     expect(response.status).toBe(200);
     // Changes appear within two seconds; the rest is for slow machines.
-    await expect
-      .poll(() => main.innerText(), { timeout: 10_000 })
-      .toContain('Paid and added to your balance.');
-    await expect.poll(() => main.innerText(), { timeout: 15_000 }).toContain('$25.50');
+    await expect.poll(() => main.innerText()).toContain('Paid and added to your balance.');
+    await expect.poll(() => main.innerText()).toContain('$25.50');
     await expect.poll(() => page.url()).not.toContain('back=');
-    await expect.poll(() => main.innerText(), { timeout: 15_000 }).not.toContain('Your balance is empty');
+    await expect.poll(() => main.innerText()).not.toContain('Your balance is empty');
   });
-}, 90_000);
+});
