@@ -118,21 +118,31 @@ function Members() {
           },
         ]}
       />
-      <ConfirmDialog
-        title={`Remove ${leaving?.email ?? ''} from ${me.organisation.name}?`}
-        open={leaving !== null}
-        onClose={() => setLeaving(null)}
-        action="Remove"
-        doing="Removing…"
-        run={(client) => client.members.remove({ organisationId, userId: leaving?.userId ?? '' })}
-        changes={['team']}
-      >
-        <p>They lose access within a second, and their API keys in this organisation stop working.</p>
-        <p>
-          Resources that they created keep running and keep billing, because they belong to the organisation.
-        </p>
-      </ConfirmDialog>
+      <RemoveMember member={leaving} onClose={() => setLeaving(null)} />
     </Card>
+  );
+}
+
+/** Null closes the dialog. */
+function RemoveMember({ member, onClose }: Readonly<{ member: Member | null; onClose: () => void }>) {
+  const { me } = useSession();
+  return (
+    <ConfirmDialog
+      title={`Remove ${member?.email ?? ''} from ${me.organisation.name}?`}
+      open={member !== null}
+      onClose={onClose}
+      action="Remove"
+      doing="Removing…"
+      run={(client) =>
+        client.members.remove({ organisationId: me.organisation.id, userId: member?.userId ?? '' })
+      }
+      changes={['team']}
+    >
+      <p>They lose access within a second, and their API keys in this organisation stop working.</p>
+      <p>
+        Resources that they created keep running and keep billing, because they belong to the organisation.
+      </p>
+    </ConfirmDialog>
   );
 }
 
