@@ -84,7 +84,7 @@ async function linesOf(client: Client, table: string, endedAt: number): Promise<
   const head = { table, columns: columns.map(({ name, type }) => [name, type]) };
   const writtenRow = (row: readonly (string | null)[]): string =>
     JSON.stringify(
-      withFixedDuration(table, columns, withSimulatedTime(columns, unsealed(table, columns, row), endedAt)),
+      withoutRealTime(table, columns, withSimulatedTime(columns, unsealed(table, columns, row), endedAt)),
     );
   return [JSON.stringify(head), ...rows.map(writtenRow)];
 }
@@ -109,16 +109,22 @@ function withSimulatedTime(
   });
 }
 
-const AUDIT_DURATION_MS = '400';
+/** Columns whose values depend on real time: how long an audit took, and how a login failed while the machine still booted. */
+const realTimeValues: Readonly<Record<string, readonly [column: string, value: string | null]>> = {
+  audit_runs: ['duration_ms', '400'],
+  rental_machines: ['last_error', null],
+};
 
-/** The auditor measures real time, the only value that would differ between two runs. */
-function withFixedDuration(
+/** Replaces the only values that would differ between two runs. */
+function withoutRealTime(
   table: string,
   columns: readonly Column[],
   row: readonly (string | null)[],
 ): readonly (string | null)[] {
-  if (table !== 'audit_runs') return row;
-  return row.map((text, at) => (columns[at]?.name === 'duration_ms' ? AUDIT_DURATION_MS : text));
+  const fixed = realTimeValues[table];
+  if (fixed === undefined) return row;
+  const [column, value] = fixed;
+  return row.map((text, at) => (columns[at]?.name === column ? value : text));
 }
 
 function unsealed(
