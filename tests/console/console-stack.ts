@@ -12,10 +12,12 @@ export interface ConsoleStackOptions {
   readonly gateway?: boolean;
   /** Region with bare metal for test keys; default: none. */
   readonly metalRegion?: string;
+  /** Further settings of all processes. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export async function openConsoleStack(options: ConsoleStackOptions = {}): Promise<ConsoleStack> {
-  const { metalRegion, ...rest } = options;
+  const { metalRegion, env, ...rest } = options;
   buildConsole();
   const smtp = await startSmtpServer();
   // The tests insert invoices, statements and machines without ledger entries.
@@ -24,6 +26,7 @@ export async function openConsoleStack(options: ConsoleStackOptions = {}): Promi
     env: {
       ...accountsEnv(smtp),
       ...(metalRegion !== undefined && { MILLRACE_PROVIDERS: JSON.stringify(mockProviders(metalRegion)) }),
+      ...env,
     },
     auditMode: 'planted',
   });
