@@ -127,9 +127,13 @@ function FailureNote({ rental }: Readonly<{ rental: Rental }>) {
       <div className="mt-3">
         <Note tone="warn">
           <p>
-            The host has not responded since <Timestamp at={billingPausedAt ?? rental.statusSince} />. Your
-            machine may still be running. You need not do anything: the status changes to Running when the
-            host responds.
+            {statusReason ?? (
+              <>
+                The host has not responded since <Timestamp at={billingPausedAt ?? rental.statusSince} />.
+              </>
+            )}{' '}
+            Your machine may still be running. You need not do anything: the status changes to Running when
+            the host responds.
           </p>
           {billingPausedAt === null ? (
             <p>Billing pauses 5 minutes after the last response.</p>
@@ -138,7 +142,6 @@ function FailureNote({ rental }: Readonly<{ rental: Rental }>) {
               Not billed since <Timestamp at={billingPausedAt} />.
             </p>
           )}
-          {statusReason !== null && <p>{statusReason}</p>}
         </Note>
       </div>
     );
