@@ -1,5 +1,6 @@
 import type { Millrace } from '@millrace/sdk';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { invalidate } from './invalidate.ts';
 import { useSession } from './session.tsx';
 import { keepPreviousFor } from './keep-previous.ts';
 
@@ -68,7 +69,7 @@ export function useApiMutation<Input, Output>(
     mutationFn: (input) => run(client, input),
     onSuccess: (response, input) => {
       for (const noun of options.changes) {
-        void cache.invalidateQueries({ queryKey: [place.organisationId, place.mode, noun] });
+        void invalidate(cache, [place.organisationId, place.mode, noun]);
       }
       options.onSuccess?.(response, input);
     },

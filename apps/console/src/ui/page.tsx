@@ -86,7 +86,9 @@ export function KeyFigures({ items }: Readonly<{ items: readonly KeyFigure[] }>)
           className={`min-w-0 border-l-2 pl-4 ${lead ? 'border-accent col-span-2 sm:col-span-1' : 'border-line'}`}
         >
           <dt className="text-soft text-xs font-medium">{label}</dt>
-          <dd className={`mt-0.5 font-semibold break-words ${lead ? 'text-3xl' : 'text-xl'}`}>
+          <dd
+            className={`mt-0.5 font-semibold break-words [&_time]:whitespace-normal ${lead ? 'text-3xl' : 'text-xl'}`}
+          >
             <HeadlineContext value>{value}</HeadlineContext>
           </dd>
           {note !== undefined && <dd className="text-soft mt-0.5 text-xs text-pretty">{note}</dd>}

@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { sleep } from '../../api/clock.ts';
+import { invalidate } from '../../api/invalidate.ts';
 import type { ResourceName } from '../../api/queries.ts';
 import { completionBody, completionOf } from './completion.ts';
 import { followFeed } from './event-feed.ts';
@@ -73,7 +74,7 @@ export function LiveUpdates() {
     const channel = new BroadcastChannel(name);
     const readAgain = (nouns: readonly ResourceName[] | null): void => {
       const keys = nouns === null ? [[]] : nouns.map((noun) => [noun]);
-      for (const key of keys) void cache.invalidateQueries({ queryKey: [organisationId, mode, ...key] });
+      for (const key of keys) void invalidate(cache, [organisationId, mode, ...key]);
     };
     const broadcast = (nouns: readonly ResourceName[] | null): void => {
       readAgain(nouns);

@@ -76,7 +76,9 @@ function Line({ item, onChoose }: Readonly<{ item: PaletteItem; onChoose: (item:
     >
       <Icon aria-hidden className="text-soft size-4 shrink-0" />
       <span className="min-w-0 truncate">{label}</span>
-      {detail !== undefined && <span className="text-soft ml-auto shrink-0 pl-2 text-xs">{detail}</span>}
+      {detail !== undefined && (
+        <span className="text-soft ml-auto max-w-1/2 shrink-0 truncate pl-2 text-xs">{detail}</span>
+      )}
     </Autocomplete.Item>
   );
 }

@@ -28,6 +28,7 @@ export function OverviewPage() {
   const days = useSpendDays(maySeeMoney);
   const resources = useResources();
   const events = useRecentEvents();
+  const lists = useAttentionLists();
   const { isLoading, steps, onDismiss } = useOnboarding();
   const header = (
     <PageHeader
@@ -71,7 +72,7 @@ export function OverviewPage() {
       )}
       <div className="grid items-start gap-x-4 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]">
         <div className="min-w-0">
-          <Attention balance={balance} resources={resources} events={events} />
+          <Attention balance={balance} resources={resources} events={events} {...lists} />
           <ResourcesCard resources={resources} />
         </div>
         {may('events:read') && <ActivityCard events={events} mayReadLog={may('audit:read')} />}
@@ -106,15 +107,9 @@ function useRecentEvents() {
   );
 }
 
-interface AttentionProps {
-  readonly balance: ReturnType<typeof useBalance>;
-  readonly resources: ReturnType<typeof useResources>;
-  readonly events: ReturnType<typeof useRecentEvents>;
-}
-
-function Attention({ balance, resources, events }: AttentionProps) {
-  const { may, place } = useSession();
-  const now = useNow(30_000);
+/** Read with the first requests of the page, although their items appear later. */
+function useAttentionLists() {
+  const { may } = useSession();
   const budgets = useApiQuery(
     ['money', 'budgets', 'all'],
     (client, signal) => client.budgets.list({ limit: 100 }, { signal }).all(),
@@ -125,6 +120,18 @@ function Attention({ balance, resources, events }: AttentionProps) {
     (client, signal) => client.webhooks.list({ limit: 100 }, { signal }).all(),
     { refetchMs: 30_000, enabled: may('webhooks:read') },
   );
+  return { budgets, webhooks };
+}
+
+interface AttentionProps extends ReturnType<typeof useAttentionLists> {
+  readonly balance: ReturnType<typeof useBalance>;
+  readonly resources: ReturnType<typeof useResources>;
+  readonly events: ReturnType<typeof useRecentEvents>;
+}
+
+function Attention({ balance, resources, events, budgets, webhooks }: AttentionProps) {
+  const { place } = useSession();
+  const now = useNow(30_000);
   // "Nothing needs your attention" must be true, so it waits for every list. A disabled query is not loading.
   const isLoading = [balance, resources, events, budgets, webhooks].some((query) => query.isLoading);
   const items = attentionItems(

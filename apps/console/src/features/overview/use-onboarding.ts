@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import type { ChecklistStep } from '../../ui/checklist.tsx';
@@ -11,7 +11,7 @@ export interface Onboarding {
   readonly onDismiss: () => void;
 }
 
-/** First steps after sign-up. Nothing is read once they are dismissed. */
+/** First steps after sign-up. Nothing is read once they are dismissed or done. */
 export function useOnboarding(): Onboarding {
   const { place, me } = useSession();
   const { organisationId, mode } = place;
@@ -21,9 +21,14 @@ export function useOnboarding(): Onboarding {
   const enabled = isForUser && dismissed !== organisationId && !isDismissed(localStorage, organisationId);
   const { isLoading, facts } = useFacts(enabled);
   const steps = facts === null ? null : onboardingSteps({ mode, ...facts });
+  const isDone = steps !== null && isComplete(steps);
+  useEffect(() => {
+    // Later loads read nothing, because done steps stay done. Test mode does not set up live mode.
+    if (isDone && mode === 'live') dismiss(localStorage, organisationId);
+  }, [isDone, mode, organisationId]);
   return {
     isLoading,
-    steps: !enabled || steps === null || isComplete(steps) ? null : steps,
+    steps: enabled && !isDone ? steps : null,
     onDismiss: () => {
       dismiss(localStorage, organisationId);
       setDismissed(organisationId);
