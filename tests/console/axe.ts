@@ -2,9 +2,14 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { desktopViewport, mobileViewport, type ColorScheme } from './browser.ts';
+import type { ColorScheme } from './browser.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Viewport {
+  readonly width: number;
+  readonly height: number;
+}
 
 /** Loads axe through the debugger, which the content security policy does not affect. */
 export async function loadAxe(page: Page): Promise<void> {
@@ -26,11 +31,18 @@ export async function violationsOf(page: Page, scheme: ColorScheme): Promise<rea
     );
 }
 
-export async function pixelsBeyond(page: Page): Promise<readonly string[]> {
-  await page.setViewportSize(mobileViewport);
-  const beyond = await page.evaluate<number>(
-    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-  );
-  await page.setViewportSize(desktopViewport);
-  return beyond > 0 ? [`${String(beyond)} pixels beyond the right edge at 360`] : [];
+/** Parts of the page or of an open dialog that are wider than the screen, one line each. */
+export async function overflowOf(page: Page, viewport: Viewport): Promise<readonly string[]> {
+  await page.setViewportSize(viewport);
+  // Charts take their new width in the next frame.
+  const beyond = await page.evaluate<readonly string[]>(`new Promise((shown) =>
+    requestAnimationFrame(() => requestAnimationFrame(shown))).then(() => {
+      const parts = [...document.querySelectorAll('[role=dialog] *, [role=alertdialog] *')]
+        .filter((part) => /auto|scroll/.test(getComputedStyle(part).overflowX) && !part.matches('code, pre'));
+      return [document.documentElement, ...parts]
+        .map((part) => [part.tagName === 'HTML' ? 'page' : 'dialog', part.scrollWidth - part.clientWidth])
+        .filter(([, pixels]) => pixels > 0)
+        .map(([name, pixels]) => pixels + ' pixels of the ' + name);
+    })`);
+  return beyond.map((what) => `${what} are beyond the right edge at ${String(viewport.width)} px`);
 }

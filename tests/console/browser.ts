@@ -11,6 +11,12 @@ export type ColorScheme = 'light' | 'dark';
 export const desktopViewport = { width: 1280, height: 800 } as const;
 /** Narrowest supported screen. */
 export const mobileViewport = { width: 360, height: 740 } as const;
+/** Screens of the checks and screenshots: laptop, tablet, phone. */
+export const viewports = [
+  desktopViewport,
+  { width: 768, height: 1024 },
+  { width: 390, height: 844 },
+] as const;
 
 export interface TabOptions {
   readonly url: string;

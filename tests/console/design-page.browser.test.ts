@@ -2,8 +2,8 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { createServer, type ViteDevServer } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadAxe, pixelsBeyond, violationsOf } from './axe.ts';
-import { openBrowser, type TestBrowser } from './browser.ts';
+import { loadAxe, overflowOf, violationsOf } from './axe.ts';
+import { mobileViewport, openBrowser, type TestBrowser } from './browser.ts';
 
 // The page of all tokens and components, which only the development server has.
 
@@ -34,7 +34,7 @@ test('the design page has no serious axe findings in both themes and fits a narr
     return [
       ...(await violationsOf(page, 'light')),
       ...(await violationsOf(page, 'dark')),
-      ...(await pixelsBeyond(page)),
+      ...(await overflowOf(page, mobileViewport)),
     ];
   });
   expect(found).toEqual([]);

@@ -1,16 +1,25 @@
-import type { Page } from 'playwright-core';
-import type { ColorScheme, StorageState, TestBrowser, TabSession } from './browser.ts';
+import type { Page, Request } from 'playwright-core';
+import {
+  desktopViewport,
+  type ColorScheme,
+  type StorageState,
+  type TestBrowser,
+  type TabSession,
+} from './browser.ts';
 import type { ConsoleStack } from './console-stack.ts';
-import type { ConsolePage } from './pages.ts';
+import type { ConsolePage } from './console-page.ts';
 import { withMode } from './accounts.ts';
 import type { Seeded } from './seed.ts';
 
 /** Expected 401 for users who are not signed in. */
 export const signedOutError = /refused: GET \S+\/v2\/me\/organisations 401/;
 
-interface PageTarget {
+interface SeededStack {
   readonly stack: ConsoleStack;
   readonly seeded: Seeded;
+}
+
+interface PageTarget extends SeededStack {
   readonly page: ConsolePage;
 }
 
@@ -31,18 +40,28 @@ export function openTab<T>(
   return browser.withTab({ url: stack.apiUrl, ...look, ...who }, work);
 }
 
-export function openPage<T>(
+/** Shows pages in turn in one tab per user and mode, which is faster than a tab per page. `open` loads the page again. */
+export async function showPages(
   browser: TestBrowser,
-  where: PageTarget,
-  look: Appearance,
-  work: (tab: TabSession) => Promise<T>,
-): Promise<T> {
-  return openTab(browser, where, look, async (tab) => {
-    await tab.goto(pagePath(where.page, where.seeded));
-    await waitUntilLoaded(tab.page);
-    await where.page.prepare?.(tab.page);
-    return work(tab);
-  });
+  { stack, seeded }: SeededStack,
+  shown: readonly ConsolePage[],
+  show: (tab: Page, page: ConsolePage, open: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const tabs = Map.groupBy(shown, ({ who = 'owner', mode = 'live' }) => `${who} ${mode}`);
+  for (const [first, ...others] of tabs.values()) {
+    if (first === undefined) continue;
+    await openTab(browser, { stack, seeded, page: first }, { viewport: desktopViewport }, async (tab) => {
+      const requests = trackRequests(tab.page);
+      for (const page of [first, ...others]) {
+        await show(tab.page, page, async () => {
+          await tab.goto(pagePath(page, seeded));
+          await waitUntilLoaded(tab.page);
+          await requests.ended();
+          await page.prepare?.(tab.page);
+        });
+      }
+    });
+  }
 }
 
 export function pagePath({ route, at }: ConsolePage, seeded: Seeded): string {
@@ -70,4 +89,29 @@ export async function waitUntilLoaded(page: Page): Promise<void> {
     .getByText(/^Loading .*…$/)
     .first()
     .waitFor({ state: 'detached' });
+}
+
+/** Requests of a tab. Event feeds are left out, because they stay open. */
+function trackRequests(page: Page): { ended(): Promise<void> } {
+  const open = new Set<Request>();
+  page.on('request', (request) => {
+    if (!/\/events(\?|$)/.test(request.url())) open.add(request);
+  });
+  page.on('requestfinished', (request) => open.delete(request));
+  page.on('requestfailed', (request) => open.delete(request));
+  const end = async (request: Request): Promise<void> => {
+    const response = await request.response();
+    await response?.finished();
+  };
+  return {
+    /** Waits for the open requests and for those that their answers cause, but not for later polls. */
+    ended: async () => {
+      for (let round = 0; round < 3; round += 1) {
+        await Promise.allSettled([...open].map(end));
+        await page.evaluate(
+          'new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))',
+        );
+      }
+    },
+  };
 }

@@ -1,42 +1,6 @@
-import type { Page } from 'playwright-core';
+import type { ConsolePage } from './console-page.ts';
+import { dialogs } from './dialogs.ts';
 import type { Seeded } from './seed.ts';
-
-/** All pages, for axe and `npm run console:shots`. `pages.test.ts` compares this list with the routes. */
-export interface ConsolePage {
-  /** Path in `routes.tsx`, from the root. */
-  readonly route: string;
-  /** Path with parameters; default: `route`. */
-  readonly at?: (seeded: Seeded) => string;
-  readonly who?: 'anyone' | 'newcomer' | 'owner';
-  /** Rentals are in test mode, money in live mode. */
-  readonly mode?: 'live' | 'test';
-  /** Opens a dialog, for example. */
-  readonly prepare?: (page: Page) => Promise<void>;
-  /** Name of the screenshot, if a route is used twice. */
-  readonly as?: string;
-}
-
-const pressButton =
-  (name: string) =>
-  async (page: Page): Promise<void> => {
-    await page.getByRole('button', { name }).first().click();
-    await page.getByRole('dialog').waitFor();
-  };
-
-const pressKey =
-  (key: string) =>
-  async (page: Page): Promise<void> => {
-    await page.keyboard.press(key);
-    await page.getByRole('dialog').waitFor();
-  };
-
-const openPalette =
-  (text: string) =>
-  async (page: Page): Promise<void> => {
-    await pressKey('Control+k')(page);
-    await page.getByRole('combobox', { name: 'Search pages, actions and resources' }).fill(text);
-    await page.getByText('Searching…').waitFor({ state: 'detached' });
-  };
 
 const rental =
   (name: keyof Seeded['rentals']) =>
@@ -48,6 +12,7 @@ const tab =
   (seeded: Seeded): string =>
     `${rental(name)(seeded)}?tab=${open}`;
 
+/** All pages and dialogs, for axe and `npm run console:shots`. `pages.test.ts` compares this list with the routes. */
 export const pages: readonly ConsolePage[] = [
   { route: '/sign-in', who: 'anyone' },
   { route: '/sign-up', who: 'anyone' },
@@ -60,8 +25,6 @@ export const pages: readonly ConsolePage[] = [
   { route: '/', who: 'anyone', as: 'catalog-signed-out' },
   { route: '/overview', mode: 'test' },
   { route: '/overview', as: 'overview-live' },
-  { route: '/overview', prepare: openPalette('de'), as: 'palette' },
-  { route: '/overview', prepare: pressKey('?'), as: 'shortcuts' },
   { route: '/catalog', mode: 'test' },
   { route: '/rent', mode: 'test' },
   { route: '/models', who: 'anyone', as: 'models-signed-out' },
@@ -79,15 +42,7 @@ export const pages: readonly ConsolePage[] = [
   { route: '/rentals/$rentalId', mode: 'test', at: tab('train', 'console'), as: 'rental-console' },
   { route: '/rentals/$rentalId', mode: 'test', at: tab('train', 'events'), as: 'rental-events' },
   { route: '/rentals/$rentalId', mode: 'test', at: tab('train', 'settings'), as: 'rental-settings' },
-  {
-    route: '/rentals/$rentalId',
-    mode: 'test',
-    at: rental('train'),
-    prepare: pressButton('Stop'),
-    as: 'rental-stop',
-  },
   { route: '/volumes', mode: 'test' },
-  { route: '/volumes', mode: 'test', prepare: pressButton('Create volume'), as: 'volume-create' },
   {
     route: '/volumes/$volumeId',
     mode: 'test',
@@ -119,14 +74,11 @@ export const pages: readonly ConsolePage[] = [
   { route: '/money' },
   { route: '/ledger' },
   { route: '/budgets' },
-  { route: '/budgets', prepare: pressButton('Create budget'), as: 'budget-create' },
   { route: '/invoices' },
   { route: '/invoices/$invoiceId', at: ({ invoiceId }) => `/invoices/${invoiceId}`, as: 'invoice' },
   { route: '/keys' },
-  { route: '/keys', prepare: pressButton('Create API key'), as: 'key-create' },
   { route: '/ssh-keys' },
   { route: '/webhooks' },
-  { route: '/webhooks', prepare: pressButton('Create webhook'), as: 'webhook-create' },
   { route: '/webhooks/$webhookId', at: ({ webhookId }) => `/webhooks/${webhookId}`, as: 'webhook' },
   { route: '/team' },
   { route: '/audit' },
@@ -134,12 +86,6 @@ export const pages: readonly ConsolePage[] = [
   { route: '/supplier', as: 'supplier-overview' },
   { route: '/supplier/machines' },
   { route: '/supplier/machines', at: () => '/supplier/machines?tab=join', as: 'supplier-join' },
-  {
-    route: '/supplier/machines',
-    at: () => '/supplier/machines?tab=join',
-    prepare: pressButton('Add host'),
-    as: 'supplier-token',
-  },
   {
     route: '/supplier/machines/$machineId',
     at: ({ machineId }) => `/supplier/machines/${machineId}`,
@@ -156,12 +102,6 @@ export const pages: readonly ConsolePage[] = [
   { route: '/operator/nodes/$nodeId', at: ({ nodeId }) => `/operator/nodes/${nodeId}`, as: 'operator-node' },
   { route: '/operator/fleet' },
   { route: '/operator/fleet', at: () => '/operator/fleet?view=table', as: 'operator-table' },
-  {
-    route: '/operator/nodes/$nodeId',
-    at: ({ nodeId }) => `/operator/nodes/${nodeId}`,
-    prepare: pressButton('Drain'),
-    as: 'operator-drain',
-  },
   { route: '/operator/maintenance' },
   { route: '/operator/rentals' },
   { route: '/operator/rentals', at: () => '/operator/rentals?tab=volumes', as: 'operator-lost-volumes' },
@@ -175,16 +115,9 @@ export const pages: readonly ConsolePage[] = [
   },
   {
     route: '/operator/organisations/$organisationId',
-    at: ({ organisationId }) => `/operator/organisations/${organisationId}`,
-    prepare: pressButton('Adjust balance'),
-    as: 'operator-correct',
-  },
-  {
-    route: '/operator/organisations/$organisationId',
     at: ({ organisationId }) => `/operator/organisations/${organisationId}?tab=members`,
     as: 'operator-members',
   },
-  { route: '/operator/prices', prepare: pressButton('Set price'), as: 'operator-set-price' },
   { route: '/operator/suppliers' },
   { route: '/operator/suppliers', at: () => '/operator/suppliers?tab=machines', as: 'operator-machines' },
   { route: '/operator/models' },
@@ -194,4 +127,5 @@ export const pages: readonly ConsolePage[] = [
     at: ({ reportId }) => `/operator/auditor/${reportId}`,
     as: 'operator-report',
   },
+  ...dialogs,
 ];

@@ -1,18 +1,23 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { ensureTemplate } from '@millrace/testing';
-import { mobileViewport, openBrowser, desktopViewport } from './browser.ts';
+import { overflowOf } from './axe.ts';
+import { desktopViewport, openBrowser, viewports } from './browser.ts';
 import { openConsoleStack } from './console-stack.ts';
-import { openPage, pageName } from './open-page.ts';
+import { pageName, showPages } from './open-page.ts';
 import { pages } from './pages.ts';
 import { seedConsole } from './seed.ts';
 
-/** `npm run console:shots [-- PART…]`: screenshots of all pages, or of those whose route contains a PART. */
+/**
+ * `npm run console:shots [-- PART…]`: screenshots of all pages and dialogs, or of those whose name contains a PART, in light and dark
+ * mode on three screens. Fails if a page cannot be opened or is wider than a screen.
+ */
 
 const folder = path.join(import.meta.dirname, '..', '..', '.millrace', 'console-shots');
 const filters = process.argv.slice(2);
-const wanted = pages.filter(({ route, as = '' }) => {
-  return filters.length === 0 || filters.some((part) => route.includes(part) || as.includes(part));
+const wanted = pages.filter((page) => {
+  const names = [page.route, pageName(page)];
+  return filters.length === 0 || filters.some((part) => names.some((name) => name.includes(part)));
 });
 
 if (filters.length === 0) rmSync(folder, { recursive: true, force: true });
@@ -21,24 +26,31 @@ await ensureTemplate();
 await using stack = await openConsoleStack();
 await using seeded = await seedConsole(stack);
 await using browser = await openBrowser();
-let failed = 0;
-for (const page of wanted) {
-  for (const [width, viewport] of [['1280', desktopViewport] as const, ['360', mobileViewport] as const]) {
-    const file = (scheme: string): string => path.join(folder, `${pageName(page)}-${scheme}-${width}.png`);
-    try {
-      await openPage(browser, { stack, seeded, page }, { viewport }, async ({ page: tab }) => {
-        await tab.screenshot({ path: file('light'), fullPage: true });
-        await tab.emulateMedia({ colorScheme: 'dark' });
-        await tab.screenshot({ path: file('dark'), fullPage: true });
-      });
-    } catch (error) {
-      failed += 1;
-      process.stderr.write(
-        `${pageName(page)} at ${width}: ${error instanceof Error ? error.message : String(error)}\n`,
-      );
+let taken = 0;
+await showPages(browser, { stack, seeded }, wanted, async (tab, page, open) => {
+  const name = pageName(page);
+  const problems: string[] = [];
+  try {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await tab.emulateMedia({ colorScheme });
+      // Opened again for each scheme, because browsers do not repaint all inherited colours when it changes.
+      await open();
+      for (const viewport of viewports) {
+        const overflow = await overflowOf(tab, viewport);
+        if (colorScheme === 'light') problems.push(...overflow);
+        const file = `${name}-${colorScheme}-${String(viewport.width)}.png`;
+        await tab.screenshot({ path: path.join(folder, file), fullPage: page.prepare === undefined });
+        taken += 1;
+      }
+      await tab.setViewportSize(desktopViewport);
     }
+  } catch (error) {
+    problems.push(error instanceof Error ? error.message : String(error));
   }
-  process.stdout.write(`${pageName(page)}\n`);
-}
-process.stdout.write(`Screenshots of ${String(wanted.length)} pages are in ${folder}.\n`);
-process.exitCode = failed === 0 ? 0 : 1;
+  await tab.setViewportSize(desktopViewport);
+  process.stdout.write(`${[name, ...problems].join('\n  ')}\n`);
+  if (problems.length > 0) process.exitCode = 1;
+});
+process.stdout.write(
+  `${String(taken)} screenshots of ${String(wanted.length)} pages and dialogs are in ${folder}.\n`,
+);

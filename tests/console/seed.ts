@@ -119,6 +119,9 @@ async function seedMachines(call: Call): Promise<Pick<Seeded, 'rentals' | 'volum
     name: 'datasets',
     sizeInGb: 512,
   });
+  await call('POST', `/v2/on-demand/storage-volumes/${volume.storageVolumeId}/snapshots`, {
+    label: 'monday',
+  });
   await Promise.all([waitForStatus(call, old, 'Terminated'), waitForStatus(call, paused, 'off')]);
   return { rentals: { train, paused, broken, old, warming }, volumeId: volume.storageVolumeId as number };
 }

@@ -1,0 +1,17 @@
+import type { Page } from 'playwright-core';
+import type { Seeded } from './seed.ts';
+
+/** A page, a tab of it, or a dialog on it. */
+export interface ConsolePage {
+  /** Path in `routes.tsx`, from the root. */
+  readonly route: string;
+  /** Path with parameters; default: `route`. */
+  readonly at?: (seeded: Seeded) => string;
+  readonly who?: 'anyone' | 'newcomer' | 'owner';
+  /** Rentals are in test mode, money in live mode. */
+  readonly mode?: 'live' | 'test';
+  /** Opens a dialog, for example. */
+  readonly prepare?: (page: Page) => Promise<void>;
+  /** Name of the screenshot, if a route is used twice. */
+  readonly as?: string;
+}
