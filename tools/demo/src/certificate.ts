@@ -10,13 +10,13 @@ export interface HostCertificate {
   readonly fingerprint: string;
 }
 
-const tag = (type: number, ...parts: readonly Buffer[]): Buffer => {
-  const body = Buffer.concat(parts);
+const tag = (type: number, ...fields: readonly Buffer[]): Buffer => {
+  const body = Buffer.concat(fields);
   const { length } = body;
   const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.from([type, ...size]), body]);
 };
-const sequence = (...parts: readonly Buffer[]): Buffer => tag(0x30, ...parts);
+const sequence = (...fields: readonly Buffer[]): Buffer => tag(0x30, ...fields);
 const text = (type: number, value: string): Buffer => tag(type, Buffer.from(value));
 
 const ed25519 = sequence(tag(0x06, Buffer.from([0x2b, 0x65, 0x70])));

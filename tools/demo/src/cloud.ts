@@ -79,6 +79,19 @@ function openDrivers(deps: { readonly db: Db; readonly clock: Clock; readonly lo
 const UNLIMITED_RPM = 1_000_000;
 const CELL = 0;
 
+async function applyFleet(db: Db, silentNode: Parameters<Cloud['applyFleet']>[0]): Promise<void> {
+  const { providers, storage } = loadConfig([demoConfig, providersConfig, storageConfig], {
+    MILLRACE_DEMO: 'true',
+    MILLRACE_PROVIDERS: JSON.stringify(demoProviders(silentNode)),
+    MILLRACE_STORAGE_NODES: JSON.stringify(demoStorage),
+  });
+  const refused = [
+    ...(await applyFleetConfig(db, providers.list ?? [])),
+    ...(await applyStorageConfig(db, storage.list ?? [])),
+  ];
+  if (refused.length > 0) throw new Error(`Settings were refused: ${JSON.stringify(refused)}`);
+}
+
 export async function openCloud(
   endpoints: Pick<Endpoints, 'natsUrls'>,
   options: { readonly databaseUrl: string; readonly startMs: number },
@@ -139,18 +152,7 @@ export async function openCloud(
     refreshListing: async () => {
       while ((await api.listing.step()) === 'busy');
     },
-    applyFleet: async (silentNode) => {
-      const { providers, storage } = loadConfig([demoConfig, providersConfig, storageConfig], {
-        MILLRACE_DEMO: 'true',
-        MILLRACE_PROVIDERS: JSON.stringify(demoProviders(silentNode)),
-        MILLRACE_STORAGE_NODES: JSON.stringify(demoStorage),
-      });
-      const refused = [
-        ...(await applyFleetConfig(db, providers.list ?? [])),
-        ...(await applyStorageConfig(db, storage.list ?? [])),
-      ];
-      if (refused.length > 0) throw new Error(`Settings were refused: ${JSON.stringify(refused)}`);
-    },
+    applyFleet: (silentNode) => applyFleet(db, silentNode),
     [Symbol.asyncDispose]: async () => {
       await sync.stop();
       await drivers.close();

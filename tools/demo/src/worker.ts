@@ -107,7 +107,7 @@ function withOpenPorts(driver: ComputeDriver, unbootable: ReadonlySet<string>): 
     get: (target, name) => {
       if (name === 'describe') return describe;
       const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });
 }

@@ -22,7 +22,7 @@ describe('readArgs', () => {
     });
   });
 
-  it('starts a llama-server if it is installed, unless told otherwise', () => {
+  it('starts a llama-server if it is installed, unless --no-llama is given', () => {
     expect(readArgs(['--llama'], false).llama).toBe(true);
     expect(readArgs(['--no-llama'], false).llama).toBe(false);
   });

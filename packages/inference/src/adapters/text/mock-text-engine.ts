@@ -151,8 +151,8 @@ function wordsFor(text: string, request: JsonObject): readonly string[] {
   }
   const hash = hashOf(text);
   const chosen = facts.filter((_, at) => ((hash >>> at) & 1) === 1);
-  const answer = [opening, ...chosen, `Reference ${nextOf(hash) % referenceBound}.`].join(' ');
-  return answer.match(/ ?[^ ]+/g) ?? [];
+  const reply = [opening, ...chosen, `Reference ${nextOf(hash) % referenceBound}.`].join(' ');
+  return reply.match(/ ?[^ ]+/g) ?? [];
 }
 
 /** Pieces of up to four characters; surrogate pairs are never split. */
