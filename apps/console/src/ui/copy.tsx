@@ -65,5 +65,9 @@ export function CodeBlock({ code, what, label }: CodeBlockProps) {
 
 /** Shows the CLI command that does the same as this page. */
 export function CommandHint({ command }: Readonly<{ command: string }>) {
-  return <CodeBlock code={command} what="equivalent command" label="CLI equivalent" />;
+  return (
+    <div data-after-content>
+      <CodeBlock code={command} what="equivalent command" label="CLI equivalent" />
+    </div>
+  );
 }

@@ -18,7 +18,7 @@ interface PlaceholderProps {
  */
 export function Placeholder({ what, children }: PlaceholderProps) {
   return (
-    <div className="relative">
+    <div className="relative" data-placeholder>
       <div aria-hidden className="animate-appear">
         <div className="motion-safe:animate-pulse">{children}</div>
       </div>
