@@ -2,6 +2,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { ApiError } from '@millrace/sdk';
 import { lazy, Suspense } from 'react';
+import { prefetchSession } from './api/session.tsx';
 import { BackgroundContext } from './app/background.ts';
 import { Toasts } from './ui/toast.tsx';
 import { router } from './router.tsx';
@@ -10,6 +11,8 @@ import { router } from './router.tsx';
 const cache = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 2_000, refetchOnWindowFocus: true } },
 });
+
+prefetchSession(cache);
 
 cache.getQueryCache().subscribe((event) => {
   if (event.type !== 'updated' || event.action.type !== 'error') return;

@@ -1,9 +1,10 @@
 import { roles, type Scope } from '@millrace/contract/scopes';
 import { ApiError, type Output, type Millrace } from '@millrace/sdk';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { createContext, use, useCallback, useMemo, useState, type ReactNode } from 'react';
+import { useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query';
+import { createContext, use, useCallback, useEffect, useMemo, useState, type ReactNode } from 'react';
 import { authCall } from './auth.ts';
 import { clientFor, anonymousClient, type Mode, type OrgContext } from './client.ts';
+import { setSignedIn, wasSignedIn } from './signed-in-before.ts';
 
 export type Me = Output<'getMe'>;
 export type Membership = Output<'listMyOrganisations'>['items'][number];
@@ -17,6 +18,48 @@ export type Person =
 
 const personKey = ['person', 'organisations'] as const;
 
+async function loadPerson(): Promise<Person> {
+  // This call returns null when signed out; an API operation would fail with 401. A browser that was signed in skips it.
+  if (!wasSignedIn() && (await authCall('GET', '/get-session')) === null) return { state: 'out' };
+  try {
+    const memberships = await anonymousClient.me.listOrganisations().all();
+    return { state: 'in', memberships };
+  } catch (failure) {
+    if (failure instanceof ApiError && failure.status === 401) return { state: 'out' };
+    throw failure;
+  }
+}
+
+const personQuery = {
+  queryKey: personKey,
+  queryFn: async (): Promise<Person> => {
+    const loaded = await loadPerson();
+    setSignedIn(loaded.state === 'in');
+    return loaded;
+  },
+  staleTime: 60_000,
+};
+
+/** The user's role and scopes in one organisation and mode. */
+export const meQuery = (place: OrgContext | null) => ({
+  queryKey: [place?.organisationId, place?.mode, 'me'],
+  queryFn: async (): Promise<Me> => {
+    if (place === null) throw new Error('No organisation is selected.');
+    return clientFor(place).me.get();
+  },
+  enabled: place !== null,
+  staleTime: 30_000,
+});
+
+/** Starts to load the account before the code of the page has arrived. */
+export function prefetchSession(cache: QueryClient): void {
+  void cache.prefetchQuery(personQuery);
+  const { organisationId, mode = 'live' } = readStoredOrgContext();
+  if (wasSignedIn() && organisationId !== undefined) {
+    void cache.prefetchQuery(meQuery({ organisationId, mode }));
+  }
+}
+
 /** Loaded once per page load, and again after every sign-in and sign-out. */
 export function usePerson(): {
   readonly person: Person;
@@ -24,21 +67,7 @@ export function usePerson(): {
   readonly again: () => Promise<unknown>;
 } {
   const cache = useQueryClient();
-  const { data, error } = useQuery({
-    queryKey: personKey,
-    queryFn: async (): Promise<Person> => {
-      // This call returns null when signed out; an API operation would fail with 401.
-      if ((await authCall('GET', '/get-session')) === null) return { state: 'out' };
-      try {
-        const memberships = await anonymousClient.me.listOrganisations().all();
-        return { state: 'in', memberships };
-      } catch (failure) {
-        if (failure instanceof ApiError && failure.status === 401) return { state: 'out' };
-        throw failure;
-      }
-    },
-    staleTime: 60_000,
-  });
+  const { data, error } = useQuery(personQuery);
   // Stable, because effects depend on it.
   const again = useCallback(() => cache.resetQueries(), [cache]);
   return { person: data ?? { state: 'unknown' }, error, again };
@@ -96,18 +125,25 @@ function storeOrgContext(place: OrgContext): void {
   localStorage.setItem(storageKey, text);
 }
 
+/** Until the memberships are known, a browser that was signed in assumes the organisation that it used last. */
 export function useOrgContext(
-  memberships: readonly Membership[],
+  person: Person,
 ): readonly [OrgContext | null, (next: Partial<OrgContext>) => void] {
   const [request, setRequest] = useState(readStoredOrgContext);
+  const memberships = person.state === 'in' ? person.memberships : [];
   const chosen =
     memberships.find(({ organisation }) => organisation.id === request.organisationId) ?? memberships[0];
-  const organisationId = chosen?.organisation.id;
+  const assumed = person.state === 'unknown' && wasSignedIn() ? request.organisationId : undefined;
+  const organisationId = chosen?.organisation.id ?? assumed;
   const mode: Mode = request.mode === 'test' ? 'test' : 'live';
   const place = useMemo(
     () => (organisationId === undefined ? null : { organisationId, mode }),
     [organisationId, mode],
   );
+  const isMember = chosen !== undefined;
+  useEffect(() => {
+    if (place !== null && isMember) storeOrgContext(place);
+  }, [place, isMember]);
   // Stable, because a new session object would reopen the event feed.
   const go = useCallback(
     (next: Partial<OrgContext>): void => {

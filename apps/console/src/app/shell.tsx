@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
 import { use, useCallback, useMemo, useState, type ReactNode } from 'react';
-import { clientFor } from '../api/client.ts';
 import { Problem } from '../ui/states.tsx';
 import { BackgroundContext } from './background.ts';
 import { LiveUpdates } from './live/live-updates.tsx';
@@ -15,7 +14,7 @@ import {
   useOrgContext,
   useInstallation,
   useSessionIfAny,
-  type Me,
+  meQuery,
   type Person,
 } from '../api/session.tsx';
 
@@ -25,17 +24,10 @@ const noMemberships: Extract<Person, { state: 'in' }>['memberships'] = [];
 export function Shell() {
   const { person, error, again } = usePerson();
   const memberships = person.state === 'in' ? person.memberships : noMemberships;
-  const [place, go] = useOrgContext(memberships);
-  const me = useQuery({
-    queryKey: [place?.organisationId, place?.mode, 'me'],
-    queryFn: async (): Promise<Me> => {
-      if (place === null) throw new Error('No organisation is selected.');
-      return clientFor(place).me.get();
-    },
-    enabled: place !== null,
-    staleTime: 30_000,
-  });
-  const failure = error ?? me.error;
+  const [place, go] = useOrgContext(person);
+  const me = useQuery(meQuery(place));
+  // A failure for an assumed organisation says nothing about the account.
+  const failure = error ?? (person.state === 'in' ? me.error : null);
   const background = use(BackgroundContext);
   const frame = (
     <Frame>
@@ -47,7 +39,7 @@ export function Shell() {
       <Outlet />
     </Frame>
   );
-  if (place === null || me.data === undefined) return frame;
+  if (place === null || me.data === undefined || person.state !== 'in') return frame;
   // Remounts the page, so that it never shows data or secrets of another organisation or mode.
   const where = `${place.organisationId} ${place.mode}`;
   return (
