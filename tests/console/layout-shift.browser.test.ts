@@ -8,17 +8,8 @@ import { seedConsole, type Seeded } from './seed.ts';
 // Measures how far a page moves while it loads: the cumulative layout shift of web vitals.
 
 const SHIFT_MAX = 0.05;
-const names = [
-  'catalog',
-  'overview',
-  'rentals',
-  'rental-running',
-  'rental-metrics',
-  'usage',
-  'money',
-  'keys',
-];
-const measured = pages.filter((page) => names.includes(pageName(page)));
+// Dialogs open without a load.
+const measured = pages.filter(({ prepare }) => prepare === undefined);
 
 /** Shifts since the navigation, each with the elements that moved, for the message of a failure. */
 const readShifts = `new Promise((read) => {

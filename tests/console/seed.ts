@@ -119,9 +119,11 @@ async function seedMachines(call: Call): Promise<Pick<Seeded, 'rentals' | 'volum
     name: 'datasets',
     sizeInGb: 512,
   });
-  await call('POST', `/v2/on-demand/storage-volumes/${volume.storageVolumeId}/snapshots`, {
-    label: 'monday',
+  const volumePath = `/v2/on-demand/storage-volumes/${volume.storageVolumeId}`;
+  await eventually({ what: 'the volume to be active', timeoutMs: 60_000 }, async () => {
+    return (await call('GET', volumePath)).status === 'active';
   });
+  await call('POST', `${volumePath}/snapshots`, { label: 'monday' });
   await Promise.all([waitForStatus(call, old, 'Terminated'), waitForStatus(call, paused, 'off')]);
   return { rentals: { train, paused, broken, old, warming }, volumeId: volume.storageVolumeId as number };
 }

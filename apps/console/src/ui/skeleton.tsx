@@ -10,15 +10,17 @@ interface PlaceholderProps {
   /** Noun, such as `rentals`. */
   readonly what: string;
   readonly children: ReactNode;
+  /** A list, whose height is not known. */
+  readonly isList?: true;
 }
 
 /**
  * Keeps the space of content that is loading. The bars appear only after a moment, so that fast answers do not flash, and
  * the text after two seconds; screen readers get it at once.
  */
-export function Placeholder({ what, children }: PlaceholderProps) {
+export function Placeholder({ what, children, isList }: PlaceholderProps) {
   return (
-    <div className="relative" data-placeholder>
+    <div className="relative" data-placeholder={isList === true ? 'list' : ''}>
       <div aria-hidden className="animate-appear">
         <div className="motion-safe:animate-pulse">{children}</div>
       </div>
@@ -76,7 +78,7 @@ export function TableSkeleton({ what, columns }: Readonly<{ what: string; column
     </div>
   );
   return (
-    <Placeholder what={what}>
+    <Placeholder what={what} isList>
       <div className={`border-line hidden h-[2.0625rem] border-b ${layout.head}`} />
       {Array.from({ length: TABLE_ROWS }, (_, index) => (
         <div key={index} className={`border-line border-b px-4 py-2 last:border-b-0 ${layout.frame}`}>

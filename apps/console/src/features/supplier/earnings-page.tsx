@@ -17,6 +17,7 @@ import { Timestamp } from '../../ui/time.tsx';
 import { MachineName } from './machine-name.tsx';
 import { RequireSupplier } from './account.tsx';
 import { dayChart, dayText, earningsPeriod } from './earnings.ts';
+import { FiguresSkeleton } from '../../ui/skeleton.tsx';
 import { Payouts, RequestPayout } from './payouts.tsx';
 import { moneyTabs } from './tabs.ts';
 import { Statements } from './statements.tsx';
@@ -48,7 +49,11 @@ function EarningsAndPayouts() {
         about="You earn the price less the fee for every second that a tenant pays, exact to the nano-USD."
         actions={<RequestPayout payableNanoUsd={earnings.data?.payableNanoUsd} />}
       />
-      {earnings.data !== undefined && <Totals earnings={earnings.data} />}
+      {earnings.data === undefined ? (
+        earnings.isLoading && <FiguresSkeleton what="totals" count={4} />
+      ) : (
+        <Totals earnings={earnings.data} />
+      )}
       <Tabs
         label="View"
         open={tab}
