@@ -72,7 +72,7 @@ test.each(inputDevices)(
         const decide = useInput(office, device);
         const row = office.getByRole('row').filter({ hasText: supplierName });
         await decide.press(row.getByRole('button', { name: 'Approve' }));
-        const dialog = office.getByRole('dialog');
+        const dialog = office.getByRole('dialog', { name: /^Approve/ });
         await decide.fill(dialog.getByRole('textbox', { name: 'Fee (%)' }), '15');
         await decide.fill(dialog.getByRole('textbox', { name: 'Reason' }), 'Met them');
         await expectAccessible(office);
