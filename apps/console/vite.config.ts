@@ -34,6 +34,52 @@ function bundleFont(): Plugin {
   };
 }
 
+/** Pages that people open first, by their route. The api names their files in the response with the HTML. */
+const preloadedPages: Readonly<Record<string, string>> = {
+  overview: 'features/overview/overview-page.tsx',
+  catalog: 'features/catalog/catalog-page.tsx',
+  rentals: 'features/rentals/list/rentals-page.tsx',
+  'rentals/$rentalId': 'features/rentals/detail/rental-page.tsx',
+  playground: 'features/playground/playground-page.tsx',
+};
+
+/** Lists the files of these pages, so that they load together with the entry instead of after it. */
+function listPreloads(): Plugin {
+  return {
+    name: 'millrace:preloads',
+    apply: 'build',
+    generateBundle(_, bundle) {
+      const chunks = Object.values(bundle).filter((file) => file.type === 'chunk');
+      const withImports = (file: string, known: ReadonlySet<string>): ReadonlySet<string> => {
+        const { imports = [] } = chunks.find(({ fileName }) => fileName === file) ?? {};
+        return imports.reduce(
+          (all, next) => (all.has(next) ? all : withImports(next, all)),
+          new Set([...known, file]) as ReadonlySet<string>,
+        );
+      };
+      const filesOf = (source: string): ReadonlySet<string> => {
+        const chunk = chunks.find(
+          ({ facadeModuleId }) => facadeModuleId?.endsWith(`/src/${source}`) === true,
+        );
+        if (chunk === undefined) throw new Error(`The build has no chunk of ${source}.`);
+        return withImports(chunk.fileName, new Set());
+      };
+      const entry = chunks.find(({ isEntry }) => isEntry);
+      // The HTML itself names the entry and its imports.
+      const named = withImports(entry?.fileName ?? '', new Set());
+      const pages = Object.entries(preloadedPages).map(([route, source]) => [
+        route,
+        [...filesOf(source)].filter((file) => !named.has(file)),
+      ]);
+      this.emitFile({
+        type: 'asset',
+        fileName: '.preloads.json',
+        source: JSON.stringify(Object.fromEntries(pages)),
+      });
+    },
+  };
+}
+
 /** Serves the page of all tokens and components at /design, only by the development server. */
 function designPage(): Plugin {
   return {
@@ -51,7 +97,7 @@ function designPage(): Plugin {
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
-  plugins: [react(), tailwindcss(), bundleFont(), designPage()],
+  plugins: [react(), tailwindcss(), bundleFont(), listPreloads(), designPage()],
   build: {
     target: 'es2022',
     manifest: true,

@@ -24,6 +24,10 @@ beforeAll(() => {
   writeFileSync(path.join(root, 'secret.txt'), 'nobody reads this');
   writeFileSync(path.join(folder, '.vite', 'manifest.json'), '{}');
   writeFileSync(path.join(folder, 'index.html'), page);
+  writeFileSync(
+    path.join(folder, '.preloads.json'),
+    JSON.stringify({ catalog: [], 'rentals/$rentalId': ['assets/rental-1.js', 'assets/table-2.js'] }),
+  );
   writeFileSync(path.join(folder, 'favicon.svg'), '<svg/>');
   writeFileSync(path.join(folder, 'assets', 'app-1a2b.js'), script);
   writeFileSync(path.join(folder, 'assets', 'app-1a2b.js.gz'), gzipSync(script));
@@ -116,6 +120,15 @@ describe('console page', () => {
       });
     },
   );
+
+  it('names the scripts of its route, so that they load with the first ones', async () => {
+    const linkOf = async (url: string) => (await serverOf().inject(url)).headers['link'];
+    const scripts = ['rental-1', 'table-2'].map((name) => `</console/assets/${name}.js>; rel=modulepreload`);
+    expect(await linkOf('/console/rentals/17?tab=cost')).toBe(scripts.join(', '));
+    for (const other of ['catalog', 'rentals', 'rentals/17/x', 'keys', '', 'assets/app-1a2b.js']) {
+      expect(await linkOf(`/console/${other}`), other).toBeUndefined();
+    }
+  });
 
   it('returns 304 to a client with the current version', async () => {
     const fastify = serverOf();

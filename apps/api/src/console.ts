@@ -36,6 +36,8 @@ const YEAR_SECONDS = 31_536_000;
 /** Folder of files whose names contain their hash. */
 const HASHED = 'assets/';
 const PAGE = 'index.html';
+/** File of the build: by route, the scripts of its page that the HTML does not name. */
+const PRELOADS = '.preloads.json';
 
 const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -55,6 +57,7 @@ export function serveConsole(server: HttpServer, options: ConsoleOptions): void 
   const guards = securityHeaders(options);
   const files = readConsole(options.folder);
   const page = files.get(PAGE);
+  const preloads = readPreloads(options.folder);
   const response = async (request: Request, reply: Reply): Promise<Reply> => {
     reply.headers(guards);
     if (page === undefined) return sendNotBuiltPage(reply);
@@ -62,6 +65,7 @@ export function serveConsole(server: HttpServer, options: ConsoleOptions): void 
     const file = files.get(wanted);
     // Return 404 instead of HTML for a missing script: the tab is older than this release and must reload.
     if (file === undefined && wanted.startsWith(HASHED)) throw new Fault('ROUTE_NOT_FOUND');
+    if (file === undefined) reply.headers(preloadHeader(preloads, wanted));
     return send(file ?? page, request, reply);
   };
   const method = ['GET', 'HEAD'];
@@ -71,6 +75,30 @@ export function serveConsole(server: HttpServer, options: ConsoleOptions): void 
   server.fastify.route({ method, url: '/console/*', onRequest, handler: response });
   server.fastify.route({ method, url: '/console', onRequest, handler: toConsole });
   if (page !== undefined) server.fastify.route({ method, url: '/', onRequest, handler: toConsole });
+}
+
+type Preloads = readonly (readonly [route: readonly string[], link: string])[];
+
+function readPreloads(folder: string): Preloads {
+  const file = path.join(folder, PRELOADS);
+  if (!existsSync(file)) return [];
+  const byRoute = JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, readonly string[]>>;
+  return Object.entries(byRoute).map(([route, files]) => [
+    route.split('/'),
+    files.map((name) => `</console/${name}>; rel=modulepreload`).join(', '),
+  ]);
+}
+
+/** Lets the browser load the scripts of the page together with those of the HTML. */
+function preloadHeader(preloads: Preloads, wanted: string): Readonly<Record<string, string>> {
+  const segments = wanted.split('/');
+  const [, link = ''] =
+    preloads.find(
+      ([route]) =>
+        route.length === segments.length &&
+        route.every((segment, index) => segment.startsWith('$') || segment === segments[index]),
+    ) ?? [];
+  return link === '' ? {} : { link };
 }
 
 /** The built files by their path below `/console/`. Empty if the console was not built. */

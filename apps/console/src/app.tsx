@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { ApiError } from '@millrace/sdk';
 import { lazy, Suspense } from 'react';
-import { prefetchSession } from './api/session.tsx';
+import { startSession } from './api/session.tsx';
 import { BackgroundContext } from './app/background.ts';
 import { Toasts } from './ui/toast.tsx';
 import { router } from './router.tsx';
@@ -12,7 +12,13 @@ const cache = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 2_000, refetchOnWindowFocus: true } },
 });
 
-prefetchSession(cache);
+startSession(cache);
+// The code of the page loads while React shows the frame.
+for (const { routeId } of router.matchRoutes(router.latestLocation) as readonly {
+  routeId: keyof typeof router.routesById;
+}[]) {
+  void router.loadRouteChunk(router.routesById[routeId]);
+}
 
 cache.getQueryCache().subscribe((event) => {
   if (event.type !== 'updated' || event.action.type !== 'error') return;

@@ -1,5 +1,5 @@
 import { consoleHeaders } from './client.ts';
-import { setSignedIn } from './signed-in-before.ts';
+import { removeStoredAccount } from './stored-account.ts';
 import { removeTabKeys } from './tab-keys.ts';
 
 /** A refusal of the sign-in library below /auth. All other calls of the console are operations of the public API. */
@@ -56,6 +56,6 @@ function parse(text: string): unknown {
 /** Ends the session and removes the keys that the console created for this tab. */
 export async function endSession(): Promise<void> {
   await authCall('POST', '/sign-out');
-  setSignedIn(false);
+  removeStoredAccount();
   removeTabKeys(sessionStorage);
 }

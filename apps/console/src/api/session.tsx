@@ -4,7 +4,7 @@ import { useQuery, useQueryClient, type QueryClient } from '@tanstack/react-quer
 import { createContext, use, useCallback, useEffect, useMemo, useState, type ReactNode } from 'react';
 import { authCall } from './auth.ts';
 import { clientFor, anonymousClient, type Mode, type OrgContext } from './client.ts';
-import { setSignedIn, wasSignedIn } from './signed-in-before.ts';
+import { removeStoredAccount, restoreAccount, storeResult, wasSignedIn } from './stored-account.ts';
 
 export type Me = Output<'getMe'>;
 export type Membership = Output<'listMyOrganisations'>['items'][number];
@@ -33,31 +33,45 @@ async function loadPerson(): Promise<Person> {
 const personQuery = {
   queryKey: personKey,
   queryFn: async (): Promise<Person> => {
-    const loaded = await loadPerson();
-    setSignedIn(loaded.state === 'in');
-    return loaded;
+    const person = await loadPerson();
+    if (person.state === 'in') storeResult('person', personKey, person);
+    else removeStoredAccount();
+    return person;
   },
   staleTime: 60_000,
 };
 
 /** The user's role and scopes in one organisation and mode. */
-export const meQuery = (place: OrgContext | null) => ({
-  queryKey: [place?.organisationId, place?.mode, 'me'],
-  queryFn: async (): Promise<Me> => {
-    if (place === null) throw new Error('No organisation is selected.');
-    return clientFor(place).me.get();
-  },
-  enabled: place !== null,
-  staleTime: 30_000,
-});
+export const meQuery = (place: OrgContext | null) => {
+  const queryKey = [place?.organisationId, place?.mode, 'me'];
+  return {
+    queryKey,
+    queryFn: async (): Promise<Me> => {
+      if (place === null) throw new Error('No organisation is selected.');
+      const me = await clientFor(place).me.get();
+      storeResult('me', queryKey, me);
+      return me;
+    },
+    enabled: place !== null,
+    staleTime: 30_000,
+  };
+};
 
-/** Starts to load the account before the code of the page has arrived. */
-export function prefetchSession(cache: QueryClient): void {
+const installationKey = ['installation'] as const;
+const installationQuery = {
+  queryKey: installationKey,
+  queryFn: async (): Promise<Installation> => {
+    const installation = await anonymousClient.installation.get();
+    storeResult('installation', installationKey, installation);
+    return installation;
+  },
+};
+
+/** Restores the account that was read last and starts to read it again, before the code of the page has arrived. */
+export function startSession(cache: QueryClient): void {
+  restoreAccount(cache);
   void cache.prefetchQuery(personQuery);
-  const { organisationId, mode = 'live' } = readStoredOrgContext();
-  if (wasSignedIn() && organisationId !== undefined) {
-    void cache.prefetchQuery(meQuery({ organisationId, mode }));
-  }
+  void cache.prefetchQuery(installationQuery);
 }
 
 /** Loaded once per page load, and again after every sign-in and sign-out. */
@@ -74,11 +88,7 @@ export function usePerson(): {
 }
 
 export function useInstallation() {
-  return useQuery({
-    queryKey: ['installation'],
-    queryFn: async (): Promise<Installation> => anonymousClient.installation.get(),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  return useQuery({ ...installationQuery, staleTime: Number.POSITIVE_INFINITY });
 }
 
 export interface Session {
@@ -125,7 +135,7 @@ function storeOrgContext(place: OrgContext): void {
   localStorage.setItem(storageKey, text);
 }
 
-/** Until the memberships are known, a browser that was signed in assumes the organisation that it used last. */
+/** The organisation and mode of this tab; null while the memberships are not known. */
 export function useOrgContext(
   person: Person,
 ): readonly [OrgContext | null, (next: Partial<OrgContext>) => void] {
@@ -133,17 +143,15 @@ export function useOrgContext(
   const memberships = person.state === 'in' ? person.memberships : [];
   const chosen =
     memberships.find(({ organisation }) => organisation.id === request.organisationId) ?? memberships[0];
-  const assumed = person.state === 'unknown' && wasSignedIn() ? request.organisationId : undefined;
-  const organisationId = chosen?.organisation.id ?? assumed;
+  const organisationId = chosen?.organisation.id;
   const mode: Mode = request.mode === 'test' ? 'test' : 'live';
   const place = useMemo(
     () => (organisationId === undefined ? null : { organisationId, mode }),
     [organisationId, mode],
   );
-  const isMember = chosen !== undefined;
   useEffect(() => {
-    if (place !== null && isMember) storeOrgContext(place);
-  }, [place, isMember]);
+    if (place !== null) storeOrgContext(place);
+  }, [place]);
   // Stable, because a new session object would reopen the event feed.
   const go = useCallback(
     (next: Partial<OrgContext>): void => {

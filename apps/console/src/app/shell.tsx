@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
 import { use, useCallback, useMemo, useState, type ReactNode } from 'react';
 import { Problem } from '../ui/states.tsx';
+import { AfterLoad } from './after-load.tsx';
 import { BackgroundContext } from './background.ts';
 import { LiveUpdates } from './live/live-updates.tsx';
 import { CommandPalette } from './palette/command-palette.tsx';
@@ -26,8 +27,7 @@ export function Shell() {
   const memberships = person.state === 'in' ? person.memberships : noMemberships;
   const [place, go] = useOrgContext(person);
   const me = useQuery(meQuery(place));
-  // A failure for an assumed organisation says nothing about the account.
-  const failure = error ?? (person.state === 'in' ? me.error : null);
+  const failure = error ?? me.error;
   const background = use(BackgroundContext);
   const frame = (
     <Frame>
@@ -39,13 +39,13 @@ export function Shell() {
       <Outlet />
     </Frame>
   );
-  if (place === null || me.data === undefined || person.state !== 'in') return frame;
+  if (place === null || me.data === undefined) return frame;
   // Remounts the page, so that it never shows data or secrets of another organisation or mode.
   const where = `${place.organisationId} ${place.mode}`;
   return (
     <SessionProvider key={where} place={place} me={me.data} memberships={memberships} go={go}>
       <LiveUpdates />
-      {background}
+      <AfterLoad>{background}</AfterLoad>
       {frame}
     </SessionProvider>
   );

@@ -1,11 +1,18 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { lazy, Suspense, useEffect } from 'react';
 import { Loading } from '../../ui/states.tsx';
+import { AfterLoad } from '../after-load.tsx';
 
 const loadContent = () => import('./palette-content.tsx');
 const PaletteContent = lazy(() =>
   loadContent().then(({ PaletteContent: content }) => ({ default: content })),
 );
+
+/** Loads the content before it is opened, so that the first letters typed into it are not lost. */
+function ContentLoader() {
+  useEffect(() => void loadContent(), []);
+  return null;
+}
 
 interface CommandPaletteProps {
   readonly open: boolean;
@@ -24,13 +31,11 @@ export function CommandPalette({ open, onOpen, onShowShortcuts }: CommandPalette
     globalThis.addEventListener('keydown', listen);
     return () => globalThis.removeEventListener('keydown', listen);
   }, [onOpen]);
-  // Load it after the page, so that the first letters typed into it are not lost.
-  useEffect(() => {
-    const idle = globalThis.requestIdleCallback?.(() => void loadContent());
-    return () => (idle === undefined ? undefined : globalThis.cancelIdleCallback(idle));
-  }, []);
   return (
     <Dialog.Root open={open} onOpenChange={onOpen}>
+      <AfterLoad>
+        <ContentLoader />
+      </AfterLoad>
       <Dialog.Portal>
         <Dialog.Backdrop className="bg-veil fixed inset-0 z-40" />
         <Dialog.Popup

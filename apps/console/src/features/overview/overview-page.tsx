@@ -26,9 +26,10 @@ export function OverviewPage() {
   const maySeeMoney = may('billing:read');
   const balance = useBalance(maySeeMoney);
   const days = useSpendDays(maySeeMoney);
-  const resources = useResources();
-  const events = useRecentEvents();
   const lists = useAttentionLists();
+  const resources = useResources();
+  // The largest response, of which the page shows the least.
+  const events = useRecentEvents(!resources.isLoading);
   const { isLoading, steps, onDismiss } = useOnboarding();
   const header = (
     <PageHeader
@@ -98,13 +99,15 @@ function bothLoaded(
   };
 }
 
-function useRecentEvents() {
+function useRecentEvents(enabled: boolean) {
   const { may, place } = useSession();
-  return useApiQuery(
+  const mayRead = may('events:read');
+  const query = useApiQuery(
     ['overview', 'activity'],
     (client, signal) => readRecentEvents(client, place.mode, signal),
-    { refetchMs: 15_000, enabled: may('events:read') },
+    { refetchMs: 15_000, enabled: enabled && mayRead },
   );
+  return { ...query, isLoading: mayRead && query.isPending };
 }
 
 /** Read with the first requests of the page, although their items appear later. */
