@@ -59,7 +59,7 @@ import type { Db } from '@millrace/platform/db';
 import { systemEnvelope } from '@millrace/platform/envelope';
 import { createHttpServer, type HttpLimits, type HttpServer } from '@millrace/platform/http';
 import type { CellId, IdSource } from '@millrace/platform/ids';
-import { serveHealth, startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import { serveHealth, startLoop, type BuildInfo, type Lifecycle } from '@millrace/platform/lifecycle';
 import type { RefundingLimiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
 import type { NatsClient, NatsNotifications } from '@millrace/platform/nats';
@@ -108,7 +108,10 @@ export interface ApiDeps {
   readonly signIn?: SignIn | null;
   /** Public address of the inference gateway, shown to users. */
   readonly inferenceUrl?: string | null;
-  readonly version?: string;
+  /** The running release. Default: unknown. */
+  readonly build?: BuildInfo;
+  /** The bearer token for details of health. Null or absent: everyone sees them. */
+  readonly healthToken?: string | null;
   /** Issuer of invoices. Default: `Millrace`. */
   readonly invoiceIssuer?: string;
   /** Null or absent: no top-up by card. */
@@ -183,6 +186,7 @@ export function createApi(deps: ApiDeps): Api {
     trustedProxies: deps.trustedProxies,
     validateResponses: deps.validateResponses,
     isDemo: deps.isDemo ?? false,
+    leaving: deps.lifecycle.leaving,
     ...(deps.limits === undefined ? {} : { limits: deps.limits }),
     ...(deps.tls === undefined ? {} : { tls: deps.tls }),
   });
@@ -268,7 +272,8 @@ function serveRoutes(deps: ApiDeps, services: RouteServices): void {
   serveInstances({ ...base, clock, cell, recallMoney, domain });
   serveVolumes({ ...base, clock, ordering: createOrderRunner({ db, cell, recallMoney }, 'volume') });
   if (deps.console != null) serveConsole(server, deps.console);
-  serveHealth(server.fastify, deps.lifecycle);
+  const { lifecycle, build = unknownBuild, healthToken: token = null } = deps;
+  serveHealth(server.fastify, { lifecycle, build, token });
 }
 
 /** Null if sign-in is disabled. */
@@ -279,7 +284,8 @@ function createSessions({ db, clock, signIn, organisationRpm, fundedRpm = organi
 }
 
 function installationInfoOf(deps: ApiDeps): InstallationInfo {
-  const { signIn = null, publicUrl = null, inferenceUrl = null, version = '0.0.0', stripe = null } = deps;
+  const { signIn = null, publicUrl = null, inferenceUrl = null, stripe = null } = deps;
+  const { version } = deps.build ?? unknownBuild;
   const { isDemo: demo = false } = deps;
   const name = signIn?.settings.name ?? 'Millrace';
   const { priceRules: { least, most } = defaultPriceRules, supplierFeePercentage = null } = deps;
@@ -291,6 +297,8 @@ function installationInfoOf(deps: ApiDeps): InstallationInfo {
   };
   return { name, publicUrl, inferenceUrl, version, topUp: stripe !== null, supplierTerms, demo, signIn };
 }
+
+const unknownBuild: BuildInfo = { version: '0.0.0', commit: null };
 
 const SWEEP_EVERY_MS = 3_600_000;
 

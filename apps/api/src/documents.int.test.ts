@@ -63,6 +63,8 @@ describe('documents and health', () => {
     expect((await fixture.call({ method: 'GET', path: '/healthz' })).json).toEqual({
       live: true,
       state: 'running',
+      version: '0.0.0',
+      commit: null,
     });
     const readiness = async () => (await fixture.call({ method: 'GET', path: '/readyz' })).json.ready;
     await expect.poll(readiness).toBe(true);

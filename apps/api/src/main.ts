@@ -10,7 +10,12 @@ import { ConfigError } from '@millrace/platform/config';
 import { createDb, requireSchema, watchClock } from '@millrace/platform/db';
 import { systemEnvelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
-import { createLifecycle, installSignalHandlers } from '@millrace/platform/lifecycle';
+import {
+  createLifecycle,
+  installSignalHandlers,
+  readBuildInfo,
+  type BuildInfo,
+} from '@millrace/platform/lifecycle';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { secondsToMs } from '@millrace/platform/money';
@@ -27,7 +32,6 @@ import { createSignInFromConfig } from './create-sign-in.ts';
 const EXIT_CONFIG = 78;
 const EXIT_UNAVAILABLE = 69;
 
-const VERSION = '0.1.0';
 const SECONDS_PER_HOUR = 3_600;
 const HOURS_PER_DAY = 24;
 /** A rental request waits for the recall, so it is short. */
@@ -37,9 +41,11 @@ async function start(config: ApiConfig): Promise<void> {
   const clock = systemClock;
   const cell = config.cell.id;
   const log = createLogger({ name: 'api', level: config.log.level });
-  const about = { service: 'api', version: VERSION, cell };
+  const { token, commit, lameDuckMs } = config.health;
+  const build = readBuildInfo(commit);
+  const about = { service: 'api', version: build.version, cell, token };
   const telemetry = await startTelemetry({ ...about, ...config.telemetry });
-  const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: config.drain.ms });
+  const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: config.drain.ms, lameDuckMs });
   installSignalHandlers(lifecycle, log);
 
   const ids = createIdSource({ clock, cell });
@@ -76,7 +82,7 @@ async function start(config: ApiConfig): Promise<void> {
     }),
     signIn: await createSignInFromConfig(config, { db, clock, ids, log }),
     stripe: await stripeGatewayOf(config.stripe),
-    ...apiSettingsOf(config),
+    ...apiSettingsOf(config, build),
   });
 
   lifecycle.addCheck({ name: 'postgres', required: true, check: () => db.ping() });
@@ -97,7 +103,7 @@ async function start(config: ApiConfig): Promise<void> {
   log.info({ ...bound, tls: config.http.tlsCert !== null, cell }, 'listening');
 }
 
-function apiSettingsOf(config: ApiConfig) {
+function apiSettingsOf(config: ApiConfig, build: BuildInfo) {
   const { tlsCert, tlsKey } = config.http;
   return {
     organisationRpm: config.rateLimits.defaultRpm,
@@ -108,7 +114,8 @@ function apiSettingsOf(config: ApiConfig) {
     openCatalog: config.catalog.open,
     publicUrl: config.http.publicUrl,
     inferenceUrl: config.auth.inferenceUrl,
-    version: VERSION,
+    build,
+    healthToken: config.health.token,
     isDemo: config.demo.isDemo,
     invoiceIssuer: invoiceIssuer(config.invoices.issuer, config.demo.isDemo),
     consoleUrl: config.stripe.consoleUrl,

@@ -10,21 +10,24 @@ import {
   createRouter,
   createUsageReporter,
   openKeyFeed,
+  type KeyFeed,
 } from '@millrace/inference';
 import { ClockGuard, RemoteClock, systemClock, type Clock } from '@millrace/platform/clock';
 import { systemEnvelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import {
+  createHealthHandler,
   createLifecycle,
   NotReadyError,
+  readBuildInfo,
   startHealthServer,
   type Lifecycle,
 } from '@millrace/platform/lifecycle';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger, type Logger } from '@millrace/platform/log';
-import { connectNats } from '@millrace/platform/nats';
+import { connectNats, type NatsClient } from '@millrace/platform/nats';
 import { startTelemetry } from '@millrace/platform/telemetry';
-import { connectValkey } from '@millrace/platform/valkey';
+import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
 import type { GatewayConfig } from './config.ts';
 
 export interface GatewayProcess {
@@ -33,7 +36,6 @@ export interface GatewayProcess {
   readonly port: number;
 }
 
-const VERSION = '0.1.0';
 const CHECK_MS = 1_000;
 const LEASE_TIMEOUT_MS = 2_000;
 /** For usage reports and end markers in progress after the streams have ended. */
@@ -43,7 +45,12 @@ const CLOSE_TIMEOUT_MS = 10_000;
 export async function startGateway(config: GatewayConfig): Promise<GatewayProcess> {
   const log = createLogger({ name: 'gateway', level: config.log.level });
   const drainDeadlineMs = config.gateway.drainMs + CLOSE_TIMEOUT_MS;
-  const lifecycle = createLifecycle({ clock: systemClock, log, drainDeadlineMs });
+  const lifecycle = createLifecycle({
+    clock: systemClock,
+    log,
+    drainDeadlineMs,
+    lameDuckMs: config.health.lameDuckMs,
+  });
   try {
     const port = await startComponents(config, lifecycle, log);
     lifecycle.started();
@@ -60,8 +67,11 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
   const clock = databaseClock(reference);
   const cell = config.cell.id;
   const { prefix } = config.nats;
-  const about = { service: 'gateway', version: VERSION, cell };
+  const { token, commit } = config.health;
+  const build = readBuildInfo(commit);
+  const about = { service: 'gateway', version: build.version, cell, token };
   const telemetry = await startTelemetry({ ...about, ...config.telemetry });
+  const health = createHealthHandler({ lifecycle, build, token });
   const nats = await connectNats({ servers: config.nats.urls, name: 'millrace-gateway', log, clock });
   const { leaseValkeyUrl: url, longestRequestMs } = config.gateway;
   const valkey = await connectValkey({ url, name: 'millrace-gateway', log, clock });
@@ -105,17 +115,11 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
     slots,
     upstreams: { silenceMs: config.gateway.silenceMs },
     tls: tlsOptionsOf(config),
+    health,
+    leaving: lifecycle.leaving,
   });
 
-  lifecycle.addCheck({ name: 'valkey', required: true, timeoutMs: CHECK_MS, check: () => valkey.ping() });
-  lifecycle.addCheck({
-    name: 'book',
-    required: true,
-    timeoutMs: CHECK_MS,
-    check: async () => {
-      if (keyFeed.isStale()) throw new Error('The key feed is stale or not filled yet.');
-    },
-  });
+  addChecks(lifecycle, { valkey, nats, keyFeed });
   watchClock(reference, lifecycle, log);
   lifecycle.onDrain('requests', 'streams', () => gateway.drain(config.gateway.drainMs));
   lifecycle.onDrain('consumers', 'usage', () => reporter.close());
@@ -128,9 +132,33 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
   lifecycle.onDrain('pools', 'nats', () => nats.close());
   lifecycle.onDrain('pools', 'telemetry', () => telemetry.shutdown());
 
-  const health = await startHealthServer({ lifecycle, port: config.gateway.healthPort });
-  lifecycle.onDrain('pools', 'health', () => health.close());
+  const healthAt = { host: config.health.host, port: config.gateway.healthPort };
+  const healthServer = await startHealthServer(healthAt, health);
+  lifecycle.onDrain('pools', 'health', () => healthServer.close());
   return listen(gateway.server, config);
+}
+
+function addChecks(
+  lifecycle: Lifecycle,
+  engines: {
+    readonly valkey: Pick<ValkeyClient, 'ping'>;
+    readonly nats: Pick<NatsClient, 'ping'>;
+    readonly keyFeed: Pick<KeyFeed, 'isStale'>;
+  },
+): void {
+  const { valkey, nats, keyFeed } = engines;
+  const timeoutMs = CHECK_MS;
+  lifecycle.addCheck({ name: 'valkey', required: true, timeoutMs, check: () => valkey.ping() });
+  // Not required: if NATS stays unreachable, the key feed is stale.
+  lifecycle.addCheck({ name: 'nats', required: false, timeoutMs, check: () => nats.ping() });
+  lifecycle.addCheck({
+    name: 'book',
+    required: true,
+    timeoutMs,
+    check: async () => {
+      if (keyFeed.isStale()) throw new NotReadyError('The key feed is stale or not filled yet.');
+    },
+  });
 }
 
 /** Several processes may share one port; the kernel distributes connections. */

@@ -2,6 +2,7 @@ import {
   cellConfig,
   demoConfig,
   fragment,
+  healthConfig,
   httpConfig,
   inferenceConfig,
   loadConfig,
@@ -24,7 +25,7 @@ const gatewayConfig = fragment('gateway', {
   healthPort: {
     env: 'MILLRACE_GATEWAY_HEALTH_PORT',
     schema: values.port.default(8083),
-    expected: 'the loopback port health and readiness are served on, 0 to 65535',
+    expected: 'the port of health and readiness, 0 to 65535',
     example: '8083',
   },
   longestRequestMs: {
@@ -72,6 +73,7 @@ export function loadGatewayConfig(env?: Environment) {
       cellConfig,
       demoConfig,
       gatewayConfig,
+      healthConfig,
       httpConfig,
       inferenceConfig,
       logConfig,

@@ -2,7 +2,9 @@ import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '@millrace/platform/clock';
 import {
+  createHealthHandler,
   createLifecycle,
+  readBuildInfo,
   startHealthServer,
   startLoop,
   type Lifecycle,
@@ -27,7 +29,12 @@ const drainMs = 30_000;
 /** Starts the agent. NFS servers run before it starts and after it stops, so clients notice neither. */
 export async function startStorageAgent(config: StorageConfig): Promise<StorageProcess> {
   const log = createLogger({ name: 'storage', level: config.log.level });
-  const lifecycle = createLifecycle({ clock: systemClock, log, drainDeadlineMs: drainMs });
+  const lifecycle = createLifecycle({
+    clock: systemClock,
+    log,
+    drainDeadlineMs: drainMs,
+    lameDuckMs: config.health.lameDuckMs,
+  });
   try {
     const port = await startAgent(config, lifecycle, log);
     lifecycle.started();
@@ -39,10 +46,15 @@ export async function startStorageAgent(config: StorageConfig): Promise<StorageP
   }
 }
 
-async function startAgent({ storage }: StorageConfig, lifecycle: Lifecycle, log: Logger): Promise<number> {
+async function startAgent(
+  { storage, health: { host, token, commit } }: StorageConfig,
+  lifecycle: Lifecycle,
+  log: Logger,
+): Promise<number> {
   const clock = systemClock;
   const pool = await openPool(storage.pool);
   lifecycle.onDrain('pools', 'pool', () => pool.close());
+  lifecycle.addCheck({ name: 'pool', required: true, check: () => pool.totalBytes() });
   let loop: Loop | null = null;
   const volumes = new Volumes({
     pool,
@@ -72,7 +84,8 @@ async function startAgent({ storage }: StorageConfig, lifecycle: Lifecycle, log:
     clientCertificates: storage.clientCerts,
   });
   lifecycle.onDrain('accept', 'orders', () => close(api));
-  const health = await startHealthServer({ lifecycle, port: storage.healthPort });
+  const handle = createHealthHandler({ lifecycle, build: readBuildInfo(commit), token });
+  const health = await startHealthServer({ host, port: storage.healthPort }, handle);
   lifecycle.onDrain('pools', 'health', () => health.close());
   await new Promise<void>((resolve, reject) => {
     api.once('error', reject);

@@ -1,5 +1,12 @@
 import { isHostAddress } from '@millrace/storage/wire';
-import { fragment, loadConfig, logConfig, values, type Environment } from '@millrace/platform/config';
+import {
+  fragment,
+  healthConfig,
+  loadConfig,
+  logConfig,
+  values,
+  type Environment,
+} from '@millrace/platform/config';
 import { z } from 'zod';
 
 const range = z.string().transform((text, issue): AddressRange => {
@@ -83,14 +90,14 @@ const storageConfig = fragment('storage', {
   healthPort: {
     env: 'MILLRACE_STORAGE_HEALTH_PORT',
     schema: values.port.default(8_085),
-    expected: 'the loopback port for health and readiness, 0 to 65535',
+    expected: 'the port of health and readiness, 0 to 65535',
     example: '8085',
   },
 });
 
 /** All settings of the agent. It uses no database and no NATS, Valkey or Restate. */
 export function loadStorageConfig(env?: Environment) {
-  return loadConfig([storageConfig, logConfig], env);
+  return loadConfig([storageConfig, healthConfig, logConfig], env);
 }
 
 export type StorageConfig = ReturnType<typeof loadStorageConfig>;

@@ -54,6 +54,13 @@ async function raw(options: Raw): Promise<string> {
   });
 }
 
+test('the agent reports its health, release and pool', async () => {
+  const { healthUrl } = stage.node;
+  const report = async (path: string): Promise<unknown> => (await fetch(healthUrl + path)).json();
+  expect(await report('/healthz')).toMatchObject({ live: true, version: expect.any(String) });
+  expect(await report('/readyz')).toMatchObject({ ready: true, checks: { pool: { ok: true } } });
+});
+
 test('the agent accepts only the client certificates in its list', async () => {
   expect(await raw({})).toBe('200');
   expect(await raw({ cert: '' })).toBe('no answer');

@@ -18,7 +18,15 @@ import { systemClock } from '@millrace/platform/clock';
 import { createDb, requireSchema, watchClock } from '@millrace/platform/db';
 import { systemEnvelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
-import { createLifecycle, startHealthServer, startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import {
+  createHealthHandler,
+  createLifecycle,
+  NotReadyError,
+  readBuildInfo,
+  startHealthServer,
+  startLoop,
+  type Lifecycle,
+} from '@millrace/platform/lifecycle';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { createSmtpMailer, type Mailer } from '@millrace/platform/mail';
 import { connectNatsInBackground, type BackgroundNatsClient } from '@millrace/platform/nats';
@@ -46,7 +54,6 @@ export interface Worker {
   readonly healthPort: number;
 }
 
-const VERSION = '0.1.0';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MEBIBYTE = 1_048_576;
@@ -56,10 +63,17 @@ const STREAM_CHECK_MS = 60_000;
 export async function startWorker(config: WorkerConfig): Promise<Worker> {
   const clock = systemClock;
   const log = createLogger({ name: 'worker', level: config.log.level });
-  const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: config.worker.drainMs });
+  const lifecycle = createLifecycle({
+    clock,
+    log,
+    drainDeadlineMs: config.worker.drainMs,
+    lameDuckMs: config.health.lameDuckMs,
+  });
   try {
     await startComponents(config, lifecycle, log);
-    const health = await startHealthServer({ lifecycle, port: config.worker.healthPort });
+    const { host, token, commit } = config.health;
+    const handle = createHealthHandler({ lifecycle, build: readBuildInfo(commit), token });
+    const health = await startHealthServer({ host, port: config.worker.healthPort }, handle);
     lifecycle.onDrain('pools', 'health', () => health.close());
     lifecycle.started();
     log.info({ healthPort: health.port }, 'the worker is running');
@@ -73,7 +87,9 @@ export async function startWorker(config: WorkerConfig): Promise<Worker> {
 
 async function startComponents(config: WorkerConfig, lifecycle: Lifecycle, log: Logger): Promise<void> {
   const clock = systemClock;
-  const about = { service: 'worker', version: VERSION, cell: config.cell.id };
+  const { token, commit } = config.health;
+  const { version } = readBuildInfo(commit);
+  const about = { service: 'worker', version, cell: config.cell.id, token };
   const telemetry = await startTelemetry({ ...about, ...config.telemetry });
   lifecycle.onDrain('pools', 'telemetry', () => telemetry.shutdown());
 
@@ -98,6 +114,7 @@ async function startComponents(config: WorkerConfig, lifecycle: Lifecycle, log: 
     services: [createApiKeyLifecycle({ db, keys }), rentals.workflow],
     prefix: config.restate.prefix,
     identityKeys: config.restate.identityKeys,
+    host: config.worker.endpointHost,
     port: config.restate.endpointPort,
     sharePort: config.restate.endpointPort !== 0,
     log,
@@ -250,7 +267,7 @@ function maintainRegistration(config: WorkerConfig, ownUrl: string, lifecycle: L
     required: false,
     check: async () => {
       if (!reachable)
-        throw new Error('This worker is not registered with Restate, or Restate is unreachable.');
+        throw new NotReadyError('This worker is not registered with Restate, or Restate is unreachable.');
     },
   });
 }

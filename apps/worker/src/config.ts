@@ -4,6 +4,7 @@ import {
   demoConfig,
   fleetConfig,
   fragment,
+  healthConfig,
   invoicesConfig,
   loadConfig,
   logConfig,
@@ -21,13 +22,14 @@ import {
   telemetryConfig,
   values,
   webhooksConfig,
+  type ConfigProblem,
 } from '@millrace/platform/config';
 
-const workerConfig = fragment('worker', {
+const workerVariables = {
   healthPort: {
     env: 'MILLRACE_WORKER_HEALTH_PORT',
     schema: values.port.default(8081),
-    expected: 'the loopback port health and readiness are served on, 0 to 65535',
+    expected: 'the port of health and readiness, 0 to 65535',
     example: '8081',
   },
   relayLeaseMs: {
@@ -77,6 +79,12 @@ const workerConfig = fragment('worker', {
     schema: values.wholeNumber(1, 1_048_576).default(512),
     expected: 'the maximum size of the key feed, in MiB: about 1000 bytes per API key and organisation',
     example: '512',
+  },
+  endpointHost: {
+    env: 'MILLRACE_RESTATE_ENDPOINT_HOST',
+    schema: values.host.default('127.0.0.1'),
+    expected: 'the address on which Restate calls the handlers; they accept only calls that Restate signed',
+    example: '10.7.0.5',
   },
   endpointUrl: {
     env: 'MILLRACE_RESTATE_ENDPOINT_URL',
@@ -153,7 +161,20 @@ const workerConfig = fragment('worker', {
     expected: 'how long running work may take to finish at shutdown, in milliseconds, 0 to 600000',
     example: '20000',
   },
-});
+} as const;
+
+/** Restate cannot call an address that only means "all addresses of this machine". */
+function checkWorker(worker: {
+  readonly endpointHost: string;
+  readonly endpointUrl: string | null;
+}): readonly ConfigProblem[] {
+  const isEvery = ['0.0.0.0', '::'].includes(worker.endpointHost);
+  if (!isEvery || worker.endpointUrl !== null) return [];
+  const { env, example } = workerVariables.endpointUrl;
+  return [{ env, problem: 'is not set; Restate needs the address of the workers', example }];
+}
+
+const workerConfig = fragment('worker', workerVariables, checkWorker);
 
 export function loadWorkerConfig(env?: Readonly<Record<string, string | undefined>>) {
   return loadConfig(
@@ -162,6 +183,7 @@ export function loadWorkerConfig(env?: Readonly<Record<string, string | undefine
       cellConfig,
       demoConfig,
       fleetConfig,
+      healthConfig,
       invoicesConfig,
       mailConfig,
       marketplaceConfig,

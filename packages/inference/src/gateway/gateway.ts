@@ -2,7 +2,7 @@ import type { ContractSchemas } from '@millrace/contract';
 import type { CreditLeaseClient } from '@millrace/credit-leases/client';
 import type { Clock } from '@millrace/platform/clock';
 import type { IdSource } from '@millrace/platform/ids';
-import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import { startLoop, type HealthHandler, type Loop } from '@millrace/platform/lifecycle';
 import { createBodyBudget } from '@millrace/platform/http/body-budget';
 import { createCidrSet } from '@millrace/platform/http/client-ip';
 import type { Limiter } from '@millrace/platform/limiter';
@@ -51,6 +51,10 @@ export interface GatewayOptions {
   /** Allows organisations to reuse their prompts in llama.cpp slots. Default: no reuse. */
   readonly slots?: EngineSlots | null;
   readonly tls?: { readonly cert: string; readonly key: string } | null;
+  /** Responds to probes on the public port. Default: none. */
+  readonly health?: HealthHandler | null;
+  /** Once aborted, responses close their connections, so that clients are elsewhere before the drain. */
+  readonly leaving?: AbortSignal;
 }
 
 export interface Gateway {
@@ -120,12 +124,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   const server = createGatewayServer({
     deps,
     routes: gatewayRoutes(deps, options.schemas),
-    isDraining: () => draining,
+    isDraining: () => draining || options.leaving?.aborted === true,
     bodies: createBodyBudget(limits.bodies, limits.bodyBytes),
     open,
     crossOrigin: createCors(options.consoleOrigins ?? []),
     isDemo: options.isDemo ?? false,
     tls: options.tls ?? null,
+    health: options.health ?? (() => false),
   });
   const loops: Loop[] = [
     startLoop({ name: 'gateway deadlines', clock, log, idleMs: checkIntervalMs }, async () => {

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { isEqualConstantTime } from './constant-time-equal.ts';
+import { isEqualConstantTime } from '../secrets/index.ts';
 
 /** Signs the links to opt out of invitation emails. They do not expire; notices store them in their data. */
 export interface EmailOptOuts {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { parseId, type InvitationId } from '../ids/index.ts';
-import { isEqualConstantTime } from './constant-time-equal.ts';
+import { isEqualConstantTime } from '../secrets/index.ts';
 
 /** The signed claims of an invitation link. Inviting again changes the expiry, which invalidates the earlier link. */
 export interface InvitationLinkClaims {

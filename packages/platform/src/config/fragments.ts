@@ -206,7 +206,7 @@ export const restateConfig = fragment('restate', {
   endpointPort: {
     env: 'MILLRACE_RESTATE_ENDPOINT_PORT',
     schema: values.port.default(9080),
-    expected: 'the loopback port on which Restate calls the handlers, 0 to 65535',
+    expected: 'the port on which Restate calls the handlers, 0 to 65535',
     example: '9080',
   },
 });
@@ -265,8 +265,14 @@ export const telemetryConfig = fragment('telemetry', {
   prometheusPort: {
     env: 'MILLRACE_PROMETHEUS_PORT',
     schema: values.port.nullable().default(null),
-    expected: 'the loopback port that serves metrics, 0 to 65535',
+    expected: 'the port that serves metrics, 0 to 65535',
     example: '9464',
+  },
+  prometheusHost: {
+    env: 'MILLRACE_PROMETHEUS_HOST',
+    schema: values.host.default('127.0.0.1'),
+    expected: 'the address on which metrics are served',
+    example: '10.7.0.5',
   },
   otlpUrl: {
     env: 'MILLRACE_OTLP_TRACES_URL',

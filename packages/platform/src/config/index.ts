@@ -21,6 +21,7 @@ export {
 export { authConfig } from './auth.ts';
 export { consoleConfig } from './console.ts';
 export { demoConfig } from './demo.ts';
+export { healthConfig } from './health.ts';
 export { invoicesConfig } from './invoices.ts';
 export { mailConfig } from './mail.ts';
 export { marketplaceConfig } from './marketplace.ts';

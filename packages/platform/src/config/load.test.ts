@@ -88,7 +88,12 @@ test('loadConfig needs only the required variables; all others have a default', 
     personRpm: 600,
     failedAuthRpm: 30,
   });
-  expect(config.telemetry).toEqual({ prometheusPort: null, otlpUrl: undefined, samplePercent: 100 });
+  expect(config.telemetry).toEqual({
+    prometheusPort: null,
+    prometheusHost: '127.0.0.1',
+    otlpUrl: undefined,
+    samplePercent: 100,
+  });
   expect(config.providers).toEqual({ isDemo: false, list: null, file: null });
   expect([config.cell.id, config.docs.open, config.inference.widePenalties]).toEqual([0, false, false]);
 });

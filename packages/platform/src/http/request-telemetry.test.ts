@@ -9,7 +9,7 @@ const silent = createLogger({ name: 'test', level: 'silent' });
 test('endRequest logs successful probes at level debug and failed ones at level info', async () => {
   const server = createTestServer();
   const lifecycle = createLifecycle({ clock: systemClock, log: silent, drainDeadlineMs: 1_000 });
-  serveHealth(server.fastify, lifecycle);
+  serveHealth(server.fastify, { lifecycle, build: { version: '1.2.3', commit: null }, token: null });
   const levelOf = async (path: string): Promise<unknown> => {
     await server.fastify.inject(path);
     return JSON.parse(server.lines.at(-1) ?? '').level;

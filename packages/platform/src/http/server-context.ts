@@ -27,4 +27,6 @@ export interface ServerContext {
   readonly validateResponses: boolean;
   readonly isDemo: boolean;
   readonly draining: AbortSignal;
+  /** Responses close their connections. */
+  readonly leaving: AbortSignal;
 }

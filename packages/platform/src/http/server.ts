@@ -43,6 +43,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     validateResponses: options.validateResponses,
     isDemo: options.isDemo ?? false,
     draining: drain.signal,
+    leaving: options.leaving === undefined ? drain.signal : AbortSignal.any([options.leaving, drain.signal]),
   };
   const fastify = createFastify(server, options.tls);
   const served = new Set<string>();
@@ -151,7 +152,7 @@ function installHooks(server: ServerContext, fastify: FastifyInstance, served: R
   });
   // A response during a drain closes its connection, which would otherwise delay the drain.
   fastify.addHook('onSend', async (_request, reply) => {
-    if (server.draining.aborted) reply.header('connection', 'close');
+    if (server.leaving.aborted) reply.header('connection', 'close');
   });
   fastify.addHook('onResponse', async (request, reply) => endRequest(server, request, reply));
   fastify.setErrorHandler((error, request, reply) => sendError(server, error, request, reply));

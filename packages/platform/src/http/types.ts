@@ -173,6 +173,8 @@ export interface HttpServerOptions {
   readonly validateResponses: boolean;
   /** Marks every response as one of a demo, because its amounts are play money. */
   readonly isDemo?: boolean;
+  /** Once aborted, responses close their connections, so that clients are elsewhere before the server drains. */
+  readonly leaving?: AbortSignal;
   /** Serves HTTPS with this certificate; otherwise plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }

@@ -1,70 +1,96 @@
-import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import {
+  checkMonitorToken,
+  missingTokenHeaders,
+  startMonitorServer,
+  type MonitorServer,
+} from '../telemetry/monitor-server.ts';
+import type { BuildInfo } from './build-info.ts';
 import type { Lifecycle } from './lifecycle.ts';
 
-interface HealthResponse {
-  readonly status: 200 | 503;
-  readonly body: Readonly<Record<string, unknown>>;
+export interface HealthOptions {
+  readonly lifecycle: Lifecycle;
+  readonly build: BuildInfo;
+  /** The bearer token for details. Null shows them to every caller. */
+  readonly token: string | null;
 }
 
-/**
- * `/healthz` says whether to keep the process. It succeeds while the process runs, so that an outage of a dependency
- * never restarts it. `/readyz` says whether to send requests, and which dependency fails.
- */
-async function buildHealthResponse(
-  lifecycle: Lifecycle,
-  path: '/healthz' | '/readyz',
-): Promise<HealthResponse> {
-  if (path === '/healthz') {
-    const live = lifecycle.live();
-    return { status: live ? 200 : 503, body: { live, state: lifecycle.state } };
-  }
-  const report = await lifecycle.ready();
-  return { status: report.ready ? 200 : 503, body: { ...report } };
+interface HealthResponse {
+  readonly status: 200 | 401 | 503;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 const paths = ['/healthz', '/readyz'] as const;
+type HealthPath = (typeof paths)[number];
+
+const noHeaders = { 'cache-control': 'no-store' } as const;
+
+/**
+ * `/healthz` says whether to keep the process. It succeeds while the process runs, so that an outage of a dependency
+ * never restarts it. `/readyz` says whether to send requests, and which dependency fails. Many load balancers cannot
+ * send a token, so a request without it gets the status and no details.
+ */
+async function buildHealthResponse(
+  { lifecycle, build, token }: HealthOptions,
+  path: HealthPath,
+  authorization: string | undefined,
+): Promise<HealthResponse> {
+  const access = checkMonitorToken(token, authorization);
+  if (access === 'wrong')
+    return { status: 401, body: { error: 'wrong token' }, headers: missingTokenHeaders };
+  const isDetailed = access === 'right';
+  const headers = noHeaders;
+  if (path === '/healthz') {
+    const live = lifecycle.live();
+    const body = isDetailed ? { live, state: lifecycle.state, ...build } : { live };
+    return { status: live ? 200 : 503, body, headers };
+  }
+  const report = await lifecycle.ready();
+  const { ready } = report;
+  return { status: ready ? 200 : 503, body: isDetailed ? { ...report, ...build } : { ready }, headers };
+}
 
 /** Adds the health routes to a server. They need no key and reveal only names and durations. */
-export function serveHealth(fastify: FastifyInstance, lifecycle: Lifecycle): void {
-  for (const path of paths) {
-    fastify.get(path, { logLevel: 'debug' }, async (_request, reply) => {
-      const { status, body } = await buildHealthResponse(lifecycle, path);
-      return reply.code(status).send(body);
+export function serveHealth(fastify: FastifyInstance, options: HealthOptions): void {
+  for (const url of paths) {
+    fastify.route({
+      method: ['GET', 'HEAD'],
+      url,
+      logLevel: 'debug',
+      handler: async (request, reply) => {
+        const { authorization } = request.headers;
+        const { status, body, headers } = await buildHealthResponse(options, url, authorization);
+        return reply.code(status).headers(headers).send(body);
+      },
     });
   }
 }
 
-/** Starts a loopback health server for a process without an HTTP server. Resolves with the bound port. */
-export async function startHealthServer(options: {
-  readonly lifecycle: Lifecycle;
-  readonly port: number;
-}): Promise<{ readonly port: number; close(): Promise<void> }> {
-  const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 8_192 }, (request, response) => {
-    const path = paths.find((known) => known === request.url);
-    if (path === undefined || request.method !== 'GET') {
-      response.writeHead(404).end();
-      return;
-    }
-    buildHealthResponse(options.lifecycle, path).then(
-      ({ status, body }) =>
+/** Responds to `/healthz` and `/readyz`; returns false for any other request. */
+export type HealthHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+export function createHealthHandler(options: HealthOptions): HealthHandler {
+  return (request, response) => {
+    const { url = '', method } = request;
+    const path = paths.find((known) => url === known || url.startsWith(`${known}?`));
+    if (path === undefined || (method !== 'GET' && method !== 'HEAD')) return false;
+    buildHealthResponse(options, path, request.headers.authorization).then(
+      ({ status, body, headers }) =>
         response
-          .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+          .writeHead(status, { 'content-type': 'application/json', ...headers })
           .end(JSON.stringify(body)),
       () => response.writeHead(503).end(),
     );
-  });
-  const { promise: bound, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
-  server.listen(options.port, '127.0.0.1', resolve);
-  await bound;
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The health server has no port.');
-  return {
-    port: address.port,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise<void>((done) => server.close(() => done()));
-    },
+    return true;
   };
+}
+
+/** Starts the health server of a process on a port of its own. */
+export function startHealthServer(
+  at: { readonly host: string; readonly port: number },
+  handle: HealthHandler,
+): Promise<MonitorServer> {
+  return startMonitorServer(at, handle);
 }

@@ -1,5 +1,7 @@
 import type { Timer } from '../clock/index.ts';
 
+export type LifecycleState = 'starting' | 'running' | 'lame-duck' | 'draining' | 'stopped';
+
 /** Checks whether one dependency responds. Fails by throwing or by exceeding its timeout. */
 export interface ReadinessCheck {
   readonly name: string;
@@ -22,17 +24,52 @@ export interface HealthReport {
   readonly ready: boolean;
   /** Ready, but an optional dependency is unavailable. */
   readonly degraded: boolean;
-  readonly state: 'starting' | 'running' | 'draining' | 'stopped';
+  readonly state: LifecycleState;
   readonly checks: Readonly<Record<string, CheckResult>>;
 }
 
 const DEFAULT_TIMEOUT_MS = 2_000;
 
-/** Runs all checks concurrently, each with its own timeout. */
-export async function runChecks(
-  checks: readonly ReadinessCheck[],
-  clock: Timer,
-): Promise<Record<string, CheckResult>> {
+/** Anyone may ask for readiness at any rate, so results are reused for this time. */
+const REUSE_MS = 1_000;
+
+type CheckResults = Readonly<Record<string, CheckResult>>;
+
+/** Runs all checks concurrently, each with its own timeout. Concurrent and soon following calls share one run. */
+export function createCheckRunner(clock: Timer): {
+  add(check: ReadinessCheck): void;
+  run(): Promise<CheckResults>;
+} {
+  const checks: ReadinessCheck[] = [];
+  let running: Promise<CheckResults> | null = null;
+  let latest: { readonly results: CheckResults; readonly atMs: number } | null = null;
+  return {
+    add(check) {
+      if (checks.some(({ name }) => name === check.name))
+        throw new Error(`Check ${check.name} is already registered.`);
+      checks.push(check);
+      latest = null;
+      running = null;
+    },
+    run() {
+      if (latest !== null && clock.monotonicMs() - latest.atMs < REUSE_MS)
+        return Promise.resolve(latest.results);
+      if (running !== null) return running;
+      const run = runChecks([...checks], clock).then((results) => {
+        // A check that was added meanwhile is missing in this run.
+        if (running === run) {
+          latest = { results, atMs: clock.monotonicMs() };
+          running = null;
+        }
+        return results;
+      });
+      running = run;
+      return run;
+    },
+  };
+}
+
+async function runChecks(checks: readonly ReadinessCheck[], clock: Timer): Promise<CheckResults> {
   const results = await Promise.all(checks.map((check) => runCheck(check, clock)));
   return Object.fromEntries(checks.map((check, index) => [check.name, results[index] ?? neverRan(check)]));
 }

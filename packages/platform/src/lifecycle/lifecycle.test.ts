@@ -3,8 +3,14 @@ import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { SimulatedClock } from '../clock/index.ts';
 import { createLogger } from '../log/index.ts';
-import { createLifecycle, installSignalHandlers, serveHealth, startHealthServer } from './index.ts';
-import type { Lifecycle } from './index.ts';
+import {
+  createHealthHandler,
+  createLifecycle,
+  installSignalHandlers,
+  serveHealth,
+  startHealthServer,
+} from './index.ts';
+import type { HealthOptions, Lifecycle } from './index.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });
 
@@ -19,7 +25,7 @@ function make(options: { readonly lameDuckMs?: number } = {}): {
 const never = (): Promise<void> => new Promise(() => undefined);
 
 test('lifecycle is ready once started and while every required check passes', async () => {
-  const { lifecycle } = make();
+  const { lifecycle, clock } = make();
   let up = true;
   const check = async (): Promise<void> => {
     if (!up) throw Object.assign(new Error('connect to 10.0.0.5 as admin failed'), { code: 'ECONNREFUSED' });
@@ -33,6 +39,7 @@ test('lifecycle is ready once started and while every required check passes', as
     checks: { postgres: { ok: true } },
   });
   up = false;
+  await clock.advance(1_000);
   const report = await lifecycle.ready();
   expect(report).toMatchObject({
     ready: false,
@@ -57,16 +64,28 @@ test('lifecycle reports a failed optional dependency as degraded and stays ready
   });
 });
 
-test('lifecycle runs each check once for concurrent callers, and again for later ones', async () => {
-  const { lifecycle } = make();
+test('lifecycle runs each check at most once a second for any number of callers', async () => {
+  const { lifecycle, clock } = make();
   let calls = 0;
   lifecycle.addCheck({ name: 'postgres', timeoutMs: 100, required: true, check: async () => (calls += 1) });
   lifecycle.started();
   const reports = await Promise.all(Array.from({ length: 50 }, () => lifecycle.ready()));
   expect(reports.every(({ ready, degraded }) => ready && !degraded)).toBe(true);
+  await clock.advance(999);
+  await lifecycle.ready();
   expect(calls).toBe(1);
+  await clock.advance(1);
   await lifecycle.ready();
   expect(calls).toBe(2);
+});
+
+test('lifecycle includes a check that was added after the last run', async () => {
+  const { lifecycle } = make();
+  lifecycle.started();
+  expect((await lifecycle.ready()).ready).toBe(true);
+  const check = (): Promise<void> => Promise.reject(new Error('down'));
+  lifecycle.addCheck({ name: 'postgres', timeoutMs: 100, required: true, check });
+  expect((await lifecycle.ready()).ready).toBe(false);
 });
 
 test('lifecycle fails a check at its timeout without delaying other checks', async () => {
@@ -129,18 +148,32 @@ test('drain continues after a failed step and reports that it was not clean', as
   expect([await lifecycle.shutdown('test'), closed]).toEqual([false, true]);
 });
 
-test('drain waits for load balancers before it refuses connections', async () => {
-  const { lifecycle, clock } = make({ lameDuckMs: 300 });
+test('a running process is not ready during the lame-duck period and drains after it', async () => {
+  const { lifecycle, clock } = make({ lameDuckMs: 5_000 });
   let refused = false;
   lifecycle.onDrain('accept', 'listen', async () => {
     refused = true;
   });
+  lifecycle.started();
   const done = lifecycle.shutdown('test');
-  await clock.advance(299);
+  expect(await lifecycle.ready()).toMatchObject({ ready: false, state: 'lame-duck' });
+  expect([lifecycle.live(), lifecycle.leaving.aborted, lifecycle.draining.aborted]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  await clock.advance(4_999);
   expect(refused).toBe(false);
   await clock.advance(1);
-  await done;
-  expect(refused).toBe(true);
+  // Longer than the deadline of the drain, which therefore starts after it.
+  expect([await done, refused, lifecycle.draining.aborted]).toEqual([true, true, true]);
+});
+
+test('a process that has not started drains without a lame-duck period', async () => {
+  const { lifecycle } = make({ lameDuckMs: 5_000 });
+  const done = lifecycle.shutdown('failed to start');
+  expect(lifecycle.state).toBe('draining');
+  expect(await done).toBe(true);
 });
 
 class FakeProcess extends EventEmitter {
@@ -172,23 +205,90 @@ test('installSignalHandlers exits at once on the second signal', () => {
   expect(source.listenerCount('SIGTERM')).toBe(0);
 });
 
-test('serveHealth and startHealthServer both serve /healthz and /readyz', async () => {
-  const { lifecycle } = make();
+const build = { version: '1.2.3', commit: 'abc1234' };
+
+interface Probe {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** The same requests to a health server, to a Fastify server and with HEAD. */
+async function probing(
+  options: HealthOptions,
+  run: (probes: readonly ((path: string, authorization?: string) => Promise<Probe>)[]) => Promise<void>,
+): Promise<void> {
   const fastify = Fastify();
-  serveHealth(fastify, lifecycle);
-  const server = await startHealthServer({ lifecycle, port: 0 });
-  const alone = async (path: string): Promise<number> =>
-    (await fetch(`http://127.0.0.1:${server.port}${path}`)).status;
-  const mounted = async (path: string): Promise<number> => (await fastify.inject(path)).statusCode;
+  serveHealth(fastify, options);
+  const server = await startHealthServer({ host: '127.0.0.1', port: 0 }, createHealthHandler(options));
+  const headersOf = (authorization?: string) => (authorization === undefined ? {} : { authorization });
   try {
-    for (const statusAt of [alone, mounted]) {
-      expect([await statusAt('/healthz'), await statusAt('/readyz')]).toEqual([200, 503]);
-    }
-    expect(await alone('/else')).toBe(404);
-    lifecycle.started();
-    for (const statusAt of [alone, mounted]) expect(await statusAt('/readyz')).toBe(200);
+    await run([
+      async (path, authorization) => {
+        const headers = headersOf(authorization);
+        const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { headers });
+        const text = await response.text();
+        return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+      },
+      async (path, authorization) => {
+        const response = await fastify.inject({ url: path, headers: headersOf(authorization) });
+        return { status: response.statusCode, body: response.json() };
+      },
+    ]);
   } finally {
     await server.close();
     await fastify.close();
   }
+}
+
+test('health routes report state, checks, version and commit on every kind of server', async () => {
+  const { lifecycle } = make();
+  await probing({ lifecycle, build, token: null }, async (probes) => {
+    for (const probe of probes) {
+      expect(await probe('/healthz')).toEqual({
+        status: 200,
+        body: { live: true, state: 'starting', ...build },
+      });
+      expect(await probe('/readyz')).toMatchObject({ status: 503, body: { ready: false, ...build } });
+      expect((await probe('/else')).status).toBe(404);
+    }
+    lifecycle.started();
+    for (const probe of probes) {
+      expect(await probe('/readyz?from=balancer')).toMatchObject({
+        status: 200,
+        body: { ready: true, checks: {} },
+      });
+    }
+  });
+});
+
+test('health routes respond to HEAD and refuse other methods', async () => {
+  const { lifecycle } = make();
+  const options = { lifecycle, build, token: null };
+  const server = await startHealthServer({ host: '127.0.0.1', port: 0 }, createHealthHandler(options));
+  const url = `http://127.0.0.1:${server.port}/healthz`;
+  try {
+    expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
+    expect((await fetch(url, { method: 'POST' })).status).toBe(404);
+  } finally {
+    await server.close();
+  }
+});
+
+test('health routes give details only for the token, the status to everyone, and refuse a wrong token', async () => {
+  const { lifecycle } = make();
+  lifecycle.started();
+  const token = 'a-token-of-the-operator';
+  await probing({ lifecycle, build, token }, async (probes) => {
+    for (const probe of probes) {
+      expect(await probe('/healthz')).toEqual({ status: 200, body: { live: true } });
+      expect(await probe('/readyz')).toEqual({ status: 200, body: { ready: true } });
+      expect(await probe('/readyz', `Bearer ${token}`)).toMatchObject({
+        status: 200,
+        body: { checks: {}, ...build },
+      });
+      for (const wrong of [`Bearer ${token}x`, 'Bearer', `Basic ${token}`, '']) {
+        expect((await probe('/readyz', wrong)).status, wrong).toBe(401);
+      }
+    }
+  });
 });

@@ -1,9 +1,7 @@
 import type { Timer } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
-import { runChecks } from './health.ts';
-import type { HealthReport, ReadinessCheck } from './health.ts';
-
-export type LifecycleState = 'starting' | 'running' | 'draining' | 'stopped';
+import { createCheckRunner } from './health.ts';
+import type { HealthReport, LifecycleState, ReadinessCheck } from './health.ts';
 
 /** Phases of a drain: refuse connections, end requests, stop consumers and loops, close the pools. */
 export const drainPhases = ['accept', 'requests', 'consumers', 'pools'] as const;
@@ -12,15 +10,17 @@ export type DrainPhase = (typeof drainPhases)[number];
 export interface LifecycleOptions {
   readonly clock: Timer;
   readonly log: Logger;
-  /** The time from the first signal until remaining steps are abandoned. */
+  /** The time from the begin of the drain until remaining steps are abandoned. */
   readonly drainDeadlineMs: number;
-  /** How long to report "not ready" before refusing connections, so that load balancers notice first. */
+  /** How long a running process reports "not ready" and serves on, so that load balancers notice before it drains. */
   readonly lameDuckMs?: number;
 }
 
 export interface Lifecycle {
   readonly state: LifecycleState;
-  /** Aborts when draining begins. */
+  /** Aborts at the first request to stop: the process reports "not ready" and still serves. */
+  readonly leaving: AbortSignal;
+  /** Aborts when draining begins, after the lame-duck period. */
   readonly draining: AbortSignal;
   addCheck(check: ReadinessCheck): void;
   /** Runs the step in the given phase of the drain, concurrently with other steps of that phase. */
@@ -40,20 +40,30 @@ interface DrainStep {
 }
 
 export function createLifecycle(options: LifecycleOptions): Lifecycle {
-  const { clock, log } = options;
-  const checks: ReadinessCheck[] = [];
+  const { clock, log, lameDuckMs = 0 } = options;
+  const checks = createCheckRunner(clock);
   const steps: DrainStep[] = [];
+  const leaving = new AbortController();
   const draining = new AbortController();
   let state: LifecycleState = 'starting';
   let drain: Promise<boolean> | undefined;
-  let running: ReturnType<typeof runChecks> | undefined;
+
+  /** A process that did not finish its start has no requests to serve, so it does not wait. */
+  async function waitAsLameDuck(reason: string): Promise<void> {
+    const waits = state === 'running' && lameDuckMs > 0;
+    state = waits ? 'lame-duck' : 'draining';
+    leaving.abort(new Error(`leaving: ${reason}`));
+    if (!waits) return;
+    log.info({ reason, lameDuckMs }, 'not ready; serving until load balancers have noticed');
+    await clock.sleep(lameDuckMs);
+  }
 
   async function runDrain(reason: string): Promise<boolean> {
+    await waitAsLameDuck(reason);
     state = 'draining';
     const startedMs = clock.monotonicMs();
     log.info({ reason }, 'draining');
     draining.abort(new Error(`draining: ${reason}`));
-    if (options.lameDuckMs !== undefined) await clock.sleep(options.lameDuckMs);
     let clean = true;
     for (const phase of drainPhases) {
       const leftMs = options.drainDeadlineMs - (clock.monotonicMs() - startedMs);
@@ -73,23 +83,19 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
     get state() {
       return state;
     },
+    leaving: leaving.signal,
     draining: draining.signal,
-    addCheck: (check) => {
-      if (checks.some(({ name }) => name === check.name))
-        throw new Error(`Check ${check.name} is already registered.`);
-      checks.push(check);
-    },
+    addCheck: checks.add,
     onDrain: (phase, name, run) => steps.push({ phase, name, run }),
     started: () => {
       if (state === 'starting') state = 'running';
     },
     live: () => state !== 'stopped',
     ready: async () => {
-      // Anyone may call this at any rate, so concurrent calls share one run of the checks.
-      running ??= runChecks(checks, clock).finally(() => (running = undefined));
-      const results = await running;
+      const wasRunning = state === 'running';
+      const results = await checks.run();
       const failed = Object.values(results).filter((result) => !result.ok);
-      const ready = state === 'running' && !failed.some((result) => result.required);
+      const ready = wasRunning && state === 'running' && !failed.some((result) => result.required);
       return { ready, degraded: ready && failed.length > 0, state, checks: results };
     },
     shutdown: (reason) => (drain ??= runDrain(reason)),

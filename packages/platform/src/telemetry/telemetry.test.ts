@@ -88,6 +88,16 @@ test('startTelemetry serves metrics on loopback, including those declared before
   expect(other.status).toBe(404);
 });
 
+test('startTelemetry serves metrics only to requests with the token if there is one', async () => {
+  const token = 'a-token-of-the-operator';
+  await start({ token });
+  const url = `http://127.0.0.1:${running?.prometheusPort}/metrics`;
+  const statusWith = async (headers: Record<string, string>) => (await fetch(url, { headers })).status;
+  expect(await statusWith({})).toBe(401);
+  expect(await statusWith({ authorization: `Bearer ${token}x` })).toBe(401);
+  expect(await statusWith({ authorization: `Bearer ${token}` })).toBe(200);
+});
+
 test('startTelemetry records only the given share of traces', async () => {
   const exporter = await start({ samplePercent: 0 });
   await inSpan('unseen', {}, async () => {});

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
 import { context, metrics, propagation, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -14,14 +12,24 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { SpanProcessor } from '@opentelemetry/sdk-trace';
 import { ratio } from '../money/index.ts';
+import {
+  checkMonitorToken,
+  missingTokenHeaders,
+  startMonitorServer,
+  type MonitorServer,
+} from './monitor-server.ts';
 
 export interface TelemetryOptions {
   /** The `service.name`: `api`, `worker`. */
   readonly service: string;
   readonly version: string;
   readonly cell: number;
-  /** The port of the Prometheus endpoint on loopback, because metrics reveal usage; null serves none. */
+  /** The port of the Prometheus endpoint; null serves none. */
   readonly prometheusPort: number | null;
+  /** Loopback by default, because metrics reveal usage. */
+  readonly prometheusHost?: string;
+  /** The bearer token that scrapers must send. None by default. */
+  readonly token?: string | null;
   /** The OTLP URL, for example `http://127.0.0.1:4318/v1/traces`; without it spans are not exported. */
   readonly otlpUrl?: string | undefined;
   /** The percentage of new traces to record. The decision of a caller's trace is always kept. */
@@ -50,7 +58,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(share) }),
     spanProcessors: [...(await exporters(options.otlpUrl)), ...(options.spanProcessors ?? [])],
   });
-  // The exporter's own server would listen on every interface, so it only renders and our server binds to loopback.
+  // The exporter's own server would listen on every interface, so it only renders.
   const prometheus = new PrometheusExporter({ preventServerStart: true, withoutScopeInfo: true });
   const meterProvider = new MeterProvider({ resource, readers: [prometheus] });
 
@@ -60,12 +68,13 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   metrics.setGlobalMeterProvider(meterProvider);
 
   const endpoint =
-    options.prometheusPort === null ? null : await servePrometheus(prometheus, options.prometheusPort);
+    options.prometheusPort === null
+      ? null
+      : await servePrometheus(prometheus, options, options.prometheusPort);
   return {
     prometheusPort: endpoint?.port ?? null,
     shutdown: async () => {
-      endpoint?.server.closeAllConnections();
-      endpoint?.server.close();
+      await endpoint?.close();
       await tracerProvider.shutdown();
       await meterProvider.shutdown();
       for (const api of [trace, metrics, propagation, context]) api.disable();
@@ -81,23 +90,14 @@ async function exporters(otlpUrl: string | undefined): Promise<SpanProcessor[]> 
 
 function servePrometheus(
   exporter: PrometheusExporter,
+  { prometheusHost: host = '127.0.0.1', token = null }: TelemetryOptions,
   port: number,
-): Promise<{ readonly server: Server; readonly port: number }> {
-  const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 8_192 }, (request, response) => {
-    if (request.method === 'GET' && request.url === '/metrics') {
+): Promise<MonitorServer> {
+  return startMonitorServer({ host, port }, (request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') return false;
+    if (checkMonitorToken(token, request.headers.authorization) === 'right')
       exporter.getMetricsRequestHandler(request, response);
-      return;
-    }
-    response.statusCode = 404;
-    response.end();
-  });
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      const address = server.address();
-      if (address === null || typeof address === 'string') throw new Error('The metrics server has no port.');
-      server.unref();
-      resolve({ server, port: address.port });
-    });
+    else response.writeHead(401, missingTokenHeaders).end();
+    return true;
   });
 }

@@ -31,6 +31,7 @@ export interface StorageNode extends AsyncDisposable {
   readonly pool: string;
   /** The URL of the agent for workers. */
   readonly endpoint: string;
+  readonly healthUrl: string;
   readonly credential: {
     readonly certificateFile: string;
     readonly keyFile: string;
@@ -103,6 +104,7 @@ async function startIn(folder: string, options: StorageNodeOptions): Promise<Sto
   return {
     ...{ folder, pool, credential, vips, nfsPort },
     endpoint: `https://127.0.0.1:${port}`,
+    healthUrl: `http://127.0.0.1:${healthPort}`,
     vip: (index) => `${network}.${10 + index}`,
     client: (index) => `${network}.${1 + index}`,
     agent: () => agent,

@@ -4,6 +4,7 @@ import type { BodyBudget } from '@millrace/platform/http/body-budget';
 import { demoHeader } from '@millrace/platform/http/demo-header';
 import { createBodyDrain, type BodyDrain } from '@millrace/platform/http/body-drain';
 import type { IdSource, RequestId } from '@millrace/platform/ids';
+import type { HealthHandler } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { rateLimitFault } from '@millrace/platform/http/rate-headers';
 import type { RateDecision } from '@millrace/platform/limiter';
@@ -64,6 +65,7 @@ export interface GatewayServerOptions {
   readonly crossOrigin: Cors;
   readonly isDemo: boolean;
   readonly tls: { readonly cert: string; readonly key: string } | null;
+  readonly health: HealthHandler;
 }
 
 const noParams: readonly string[] = [];
@@ -76,8 +78,9 @@ interface RouteMatch {
 export function createGatewayServer(options: GatewayServerOptions): Server {
   const { deps, routes, open } = options;
   const context = { ...options, drain: createBodyDrain(deps.clock), findRoute: createRouteFinder(routes) };
-  const handle = (request: IncomingMessage, response: ServerResponse): void =>
-    new InboundRequest(context, request, response).begin();
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    if (!options.health(request, response)) new InboundRequest(context, request, response).begin();
+  };
   const timeouts = { requestTimeout: 60_000, headersTimeout: 10_000, keepAliveTimeout: 72_000 };
   const server =
     options.tls === null
