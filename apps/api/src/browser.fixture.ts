@@ -17,7 +17,11 @@ export interface Browser {
   readonly lastSet: readonly string[];
 }
 
-export function openBrowser(fixture: ApiFixture, saved: ReadonlyMap<string, string> = new Map()): Browser {
+export function openBrowser(
+  fixture: Pick<ApiFixture, 'call'>,
+  saved: ReadonlyMap<string, string> = new Map(),
+  origin = fixturePublicUrl,
+): Browser {
   const cookies = new Map(saved);
   const address = newAddress();
   let lastSet: readonly string[] = [];
@@ -35,7 +39,7 @@ export function openBrowser(fixture: ApiFixture, saved: ReadonlyMap<string, stri
       headers: {
         'sec-fetch-site': 'same-origin',
         ...address,
-        ...(method === 'POST' ? { origin: fixturePublicUrl } : {}),
+        ...(method === 'POST' ? { origin } : {}),
         ...(cookie === '' ? {} : { cookie }),
         ...headers,
       },

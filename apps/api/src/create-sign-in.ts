@@ -7,7 +7,7 @@ export async function createSignInFromConfig(
   { auth, http, mail }: Pick<ApiConfig, 'auth' | 'http' | 'mail'>,
   deps: Omit<SignInDeps, 'mailer'>,
 ): Promise<SignIn | null> {
-  const { name, secret, oidc, addressTries } = auth;
+  const { name, secret, otherSecrets, oidc, addressTries } = auth;
   const { publicUrl } = http;
   if (secret === null) return null;
   if (publicUrl === null) {
@@ -21,5 +21,6 @@ export async function createSignInFromConfig(
   const signUp = auth.signUp ?? (mailer === null ? 'closed' : 'open');
   // Imported on demand: the sign-in libraries are a seventh of all files that the api would load.
   const { createSignIn } = await import('@millrace/platform/auth');
-  return createSignIn({ name, publicUrl, secret, signUp, oidc, addressTries }, { ...deps, mailer });
+  const settings = { name, publicUrl, secret, otherSecrets, signUp, oidc, addressTries };
+  return createSignIn(settings, { ...deps, mailer });
 }

@@ -57,6 +57,21 @@ test('the guide to running an installation lists exactly the existing settings',
   expect([...new Set(documented)].toSorted()).toEqual([...new Set(declared)].toSorted());
 });
 
+test('the guide to running an installation lists exactly the secrets that may be in files', () => {
+  const folders = ['packages/platform/src/config/*.ts', 'apps/*/src/config.ts'];
+  const sources = globSync(folders, { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
+  const declared = sources.flatMap((file) =>
+    readFileSync(join(root, file), 'utf8')
+      .split(/\benv: '/)
+      .filter((variable) => /\bsecret: true,/.test(variable))
+      .map((variable) => variable.slice(0, variable.indexOf("'"))),
+  );
+  const guide = readFileSync(join(root, 'docs/guides/running.md'), 'utf8');
+  const section = guide.slice(guide.indexOf('### Secrets in files'), guide.indexOf('### Every process'));
+  const documented = [...section.matchAll(/(MILLRACE_\w+)/g)].map(([name]) => name);
+  expect(documented.toSorted()).toEqual([...new Set(declared)].toSorted());
+});
+
 function settingsIn(file: string, pattern: RegExp): string[] {
   return [...readFileSync(join(root, file), 'utf8').matchAll(pattern)].map(([, name = '']) => name);
 }

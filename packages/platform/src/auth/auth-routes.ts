@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Fault } from '../fault/index.ts';
 import { requireSameOrigin, type HttpServer } from '../http/index.ts';
 import type { RefundingLimiter } from '../limiter/index.ts';
+import type { AuthSecrets } from './auth-secrets.ts';
 import type { KnownBrowsers } from './known-browser.ts';
 import { countAttempt, hashEmail } from './attempt-limits.ts';
 import { CLIENT_IP_HEADER } from './better-auth-options.ts';
@@ -15,6 +16,7 @@ export interface AuthRoutesOptions {
   readonly limiter: RefundingLimiter;
   readonly origin: string;
   readonly addressTries: number;
+  readonly secrets: AuthSecrets;
   readonly browsers: KnownBrowsers;
   readonly handle: (request: Request) => Promise<Response>;
 }
@@ -57,7 +59,7 @@ function requireConsoleOrigin(origin: string, request: FastifyRequest, path: Aut
 }
 
 async function handleAuthRequest(
-  { server, limiter, origin, addressTries, browsers, handle }: AuthRoutesOptions,
+  { server, limiter, origin, addressTries, secrets, browsers, handle }: AuthRoutesOptions,
   path: AuthPath,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -66,7 +68,7 @@ async function handleAuthRequest(
   const emailHash = emailHashIn(request.body);
   const browser = emailHash === null ? null : browsers.idIn(request.headers.cookie, emailHash);
   const attempt = await countAttempt(limiter, path, { clientIp, emailHash, browser, addressTries });
-  const response = await handle(toRequest(origin, request, clientIp));
+  const response = await handle(toRequest(origin, request, { clientIp, secrets }));
   if (response.status < 400) {
     await attempt.giveBack();
     if (path.counted === 'password' && emailHash !== null && browser === null)
@@ -95,17 +97,24 @@ function withoutSessionToken(text: string, response: Response, path: AuthPath): 
 }
 
 /** The headers that the library needs. Others could mislead it about the origin of the request. */
-const forwarded = ['accept', 'cookie', 'origin', 'referer', 'user-agent', 'sec-fetch-site', 'sec-fetch-mode'];
+const forwarded = ['accept', 'origin', 'referer', 'user-agent', 'sec-fetch-site', 'sec-fetch-mode'];
 const USER_AGENT_MAX = 300;
 
-function toRequest(origin: string, request: FastifyRequest, clientIp: string): Request {
+function toRequest(
+  origin: string,
+  request: FastifyRequest,
+  { clientIp, secrets }: { readonly clientIp: string; readonly secrets: AuthSecrets },
+): Request {
   const headers = new Headers({ [CLIENT_IP_HEADER]: clientIp });
   for (const name of forwarded) {
     const value = request.headers[name];
     if (typeof value === 'string')
       headers.set(name, value.slice(0, name === 'user-agent' ? USER_AGENT_MAX : undefined));
   }
-  if (request.method === 'GET') return new Request(`${origin}${request.url}`, { headers });
+  const { cookie } = request.headers;
+  if (cookie !== undefined) headers.set('cookie', secrets.resignCookies(cookie));
+  if (request.method === 'GET')
+    return new Request(secrets.resignLink(new URL(`${origin}${request.url}`)), { headers });
   headers.set('content-type', 'application/json');
   const body = JSON.stringify(request.body ?? {});
   return new Request(`${origin}${request.url}`, { method: request.method, headers, body });

@@ -1,14 +1,15 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import type { AuthSecrets } from './auth-secrets.ts';
 
 /** Reads the library's cookie: token, dot, HMAC-SHA256 in base64. A forged cookie costs no database query. */
-export function createCookieReader(options: { readonly name: string; readonly secret: string }) {
-  const { name, secret } = options;
+export function createCookieReader(options: { readonly name: string; readonly secrets: AuthSecrets }) {
+  const { name, secrets } = options;
   return (cookies: string | undefined): string | null => {
     const value = cookies === undefined ? null : findCookie(cookies, name);
     const [, token, signature] = /^([A-Za-z0-9]{32})\.([A-Za-z0-9+/]{43}=)$/.exec(value ?? '') ?? [];
     if (token === undefined || signature === undefined) return null;
-    const right = createHmac('sha256', secret).update(token, 'utf8').digest();
-    return timingSafeEqual(right, Buffer.from(signature, 'base64')) ? token : null;
+    const sent = Buffer.from(signature, 'base64');
+    return secrets.signaturesOf(token).some((right) => timingSafeEqual(right, sent)) ? token : null;
   };
 }
 

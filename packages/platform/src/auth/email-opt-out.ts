@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto';
 import { isEqualConstantTime } from '../secrets/index.ts';
+import type { AuthSecrets } from './auth-secrets.ts';
 
 /** Signs the links to opt out of invitation emails. They do not expire; notices store them in their data. */
 export interface EmailOptOuts {
@@ -8,8 +8,11 @@ export interface EmailOptOuts {
   isProofOf(email: string, proof: string): boolean;
 }
 
-export function createEmailOptOuts(key: string): EmailOptOuts {
-  const proofOf: EmailOptOuts['proofOf'] = (email) =>
-    createHmac('sha256', key).update(`refuse invitation mail\n${email}`, 'utf8').digest('base64url');
-  return { proofOf, isProofOf: (email, proof) => isEqualConstantTime(proofOf(email), proof) };
+export function createEmailOptOuts(secrets: AuthSecrets): EmailOptOuts {
+  const signaturesOf = (email: string) => secrets.signaturesOf(`refuse invitation mail\n${email}`);
+  return {
+    proofOf: (email) => signaturesOf(email)[0].toString('base64url'),
+    isProofOf: (email, proof) =>
+      signaturesOf(email).some((right) => isEqualConstantTime(right.toString('base64url'), proof)),
+  };
 }

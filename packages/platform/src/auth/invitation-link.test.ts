@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { createIdSource } from '../ids/index.ts';
 import { systemClock } from '../clock/index.ts';
+import { createAuthSecrets } from './auth-secrets.ts';
 import { createInvitationLinks } from './invitation-link.ts';
 
-const links = createInvitationLinks('a key of tests');
+const links = createInvitationLinks(createAuthSecrets('a key of tests'));
 const ids = createIdSource({ clock: systemClock, cell: 1 });
 const invitation = { id: ids.next('inv'), email: 'ada@example.com', expiresAt: new Date(1_000) };
 const secret = links.secretOf(invitation);
@@ -23,7 +24,14 @@ describe('InvitationLinks', () => {
   });
 
   test('rejects a secret signed with another key', () => {
-    expect(createInvitationLinks('another key').isSecretOf(invitation, secret)).toBe(false);
+    const other = createInvitationLinks(createAuthSecrets('another key'));
+    expect(other.isSecretOf(invitation, secret)).toBe(false);
+  });
+
+  test('accepts a secret signed with a key that is being replaced, and signs with the new key', () => {
+    const rotated = createInvitationLinks(createAuthSecrets('another key', ['a key of tests']));
+    expect(rotated.isSecretOf(invitation, secret)).toBe(true);
+    expect(links.isSecretOf(invitation, rotated.secretOf(invitation))).toBe(false);
   });
 
   test.each(['', '.', 'x', '\u0000', `${invitation.id}`, `${secret}x`, secret.slice(0, -1), 'é'.repeat(40)])(

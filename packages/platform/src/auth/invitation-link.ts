@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto';
 import { parseId, type InvitationId } from '../ids/index.ts';
 import { isEqualConstantTime } from '../secrets/index.ts';
+import type { AuthSecrets } from './auth-secrets.ts';
 
 /** The signed claims of an invitation link. Inviting again changes the expiry, which invalidates the earlier link. */
 export interface InvitationLinkClaims {
@@ -18,14 +18,19 @@ export interface InvitationLinks {
   isSecretOf(invitation: InvitationLinkClaims, secret: string): boolean;
 }
 
-export function createInvitationLinks(key: string): InvitationLinks {
-  const secretOf: InvitationLinks['secretOf'] = ({ id, email, expiresAt }) => {
+export function createInvitationLinks(secrets: AuthSecrets): InvitationLinks {
+  const secretsOf = ({ id, email, expiresAt }: InvitationLinkClaims) => {
     const signed = `invitation\n${id}\n${email}\n${expiresAt.getTime()}`;
-    return `${id}.${createHmac('sha256', key).update(signed, 'utf8').digest('base64url')}`;
+    const [newest, ...older] = secrets.signaturesOf(signed);
+    const secretWith = (signature: Buffer): string => `${id}.${signature.toString('base64url')}`;
+    return { newest: secretWith(newest), older: older.map(secretWith) };
   };
   return {
-    secretOf,
+    secretOf: (invitation) => secretsOf(invitation).newest,
     idIn: (secret) => parseId('inv', secret.split('.', 1)[0] ?? ''),
-    isSecretOf: (invitation, secret) => isEqualConstantTime(secretOf(invitation), secret),
+    isSecretOf: (invitation, secret) => {
+      const { newest, older } = secretsOf(invitation);
+      return [newest, ...older].some((right) => isEqualConstantTime(right, secret));
+    },
   };
 }

@@ -1,4 +1,5 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { AuthSecrets } from './auth-secrets.ts';
 import { findCookie } from './cookie.ts';
 
 /**
@@ -16,23 +17,24 @@ export interface KnownBrowsers {
 const YEAR_SECONDS = 31_536_000;
 
 export function createKnownBrowsers(options: {
-  readonly secret: string;
+  readonly secrets: AuthSecrets;
   readonly https: boolean;
 }): KnownBrowsers {
-  const { secret, https } = options;
+  const { secrets, https } = options;
   const name = `${https ? '__Secure-' : ''}millrace.known_browser`;
-  const sign = (id: string, emailHash: string): Buffer =>
-    createHmac('sha256', secret).update(`known browser\n${id}\n${emailHash}`, 'utf8').digest();
+  const signaturesOf = (id: string, emailHash: string) =>
+    secrets.signaturesOf(`known browser\n${id}\n${emailHash}`);
   return {
     idIn(cookies, emailHash) {
       const value = cookies === undefined ? null : findCookie(cookies, name);
       const [, id, signature] = /^([\w-]{22})\.([\w-]{43})$/.exec(value ?? '') ?? [];
       if (id === undefined || signature === undefined) return null;
-      return timingSafeEqual(sign(id, emailHash), Buffer.from(signature, 'base64url')) ? id : null;
+      const sent = Buffer.from(signature, 'base64url');
+      return signaturesOf(id, emailHash).some((right) => timingSafeEqual(right, sent)) ? id : null;
     },
     introduce(emailHash) {
       const id = randomBytes(16).toString('base64url');
-      const value = `${id}.${sign(id, emailHash).toString('base64url')}`;
+      const value = `${id}.${signaturesOf(id, emailHash)[0].toString('base64url')}`;
       const secure = https ? '; Secure' : '';
       return `${name}=${value}; Path=/auth; Max-Age=${YEAR_SECONDS}; HttpOnly; SameSite=Lax${secure}`;
     },

@@ -16,7 +16,10 @@ export interface SignInSettings {
   readonly name: string;
   /** The origin of the console and the api, without a path. */
   readonly publicUrl: string;
+  /** Signs cookies and encrypts second factors. */
   readonly secret: string;
+  /** Further accepted secrets, during a rotation. Default: none. */
+  readonly otherSecrets?: readonly string[];
   readonly signUp: 'open' | 'closed';
   readonly oidc: readonly OidcProvider[];
   /** Sign-in attempts and emails of one client address per 15 minutes. */

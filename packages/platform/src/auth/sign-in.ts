@@ -10,6 +10,7 @@ import type { IdSource } from '../ids/index.ts';
 import type { RefundingLimiter } from '../limiter/index.ts';
 import { logFailure, type Logger } from '../log/index.ts';
 import type { Mailer } from '../mail/index.ts';
+import { createAuthSecrets, type AuthSecrets } from './auth-secrets.ts';
 import { createCookieReader } from './cookie.ts';
 import { withDeviceOrigin } from './device-origin.ts';
 import { hashSecretsIn } from './hashed-adapter.ts';
@@ -22,8 +23,10 @@ import {
   findOpenInvitation,
   deleteExpiredAuthRows,
   deleteUnconfirmedPassword,
+  reencryptSecondFactors,
   secureAccountAfterReset,
 } from './users.store.ts';
+import { reencryptSecondFactorsIn } from './reencrypting-adapter.ts';
 import { createEmailSender } from './email-sender.ts';
 import type { SignInSettings } from './settings.ts';
 
@@ -49,7 +52,7 @@ export interface SignIn {
   /** The origin of the console, and the reader of its session cookie. */
   readonly sessions: Pick<Sessions, 'origin' | 'tokenIn'>;
   mount(server: HttpServer, limiter: RefundingLimiter): void;
-  /** Deletes one batch of expired rows. Call it periodically, and again at once while it returns `more`. */
+  /** Deletes one batch of expired rows, and encrypts second factors with the current secret. Call it periodically, and again at once while it returns `more`. */
   sweep(): Promise<'more' | 'done'>;
   /** Resolves when no email is in flight. */
   settled(): Promise<void>;
@@ -62,7 +65,8 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
   const { db, clock, ids, log, mailer } = deps;
   const post = mailer === null ? null : createEmailSender({ mailer, clock, log });
   const { origin } = new URL(settings.publicUrl);
-  const links = createInvitationLinks(settings.secret);
+  const secrets = createAuthSecrets(settings.secret, settings.otherSecrets);
+  const links = createInvitationLinks(secrets);
   const options = authOptions(
     { ...settings, publicUrl: origin },
     {
@@ -82,7 +86,10 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
     },
   );
   const database = { db: db.kysely, type: 'postgres', transaction: true } as const;
-  const adapter = hashSecretsIn(await getAdapter({ ...options, database }));
+  const adapter = reencryptSecondFactorsIn(
+    hashSecretsIn(await getAdapter({ ...options, database })),
+    secrets,
+  );
   const auth = betterAuth({
     ...options,
     database: () => adapter,
@@ -103,25 +110,36 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
     throw new Fault('INTERNAL', { internal: 'sign-in failed' });
   };
   const { authCookies } = await auth.$context;
-  const tokenIn = createCookieReader({ name: authCookies.sessionToken.name, secret: settings.secret });
+  const tokenIn = createCookieReader({ name: authCookies.sessionToken.name, secrets });
   const https = origin.startsWith('https://');
-  const browsers = createKnownBrowsers({ secret: settings.secret, https });
+  const browsers = createKnownBrowsers({ secrets, https });
   return {
     settings: { name: settings.name, publicUrl: settings.publicUrl, signUp: settings.signUp },
     oidc: settings.oidc.map(({ id, name }) => ({ id, name })),
     hasMail: post !== null,
     invitationSecretOf: links.secretOf,
     isInvitationSecret: links.isSecretOf,
-    mailRefusals: createEmailOptOuts(settings.secret),
+    mailRefusals: createEmailOptOuts(secrets),
     sessions: { origin, tokenIn },
     mount: (server, limiter) =>
-      serveAuthRoutes({ server, limiter, origin, addressTries: settings.addressTries, browsers, handle }),
-    sweep: () =>
-      db.transaction({ name: 'forget expired sign-ins', isolation: 'read committed' }, (tx) =>
-        deleteExpiredAuthRows(tx, SWEEP_BATCH),
-      ),
+      serveAuthRoutes({
+        ...{ server, limiter, origin, secrets, browsers, handle },
+        addressTries: settings.addressTries,
+      }),
+    sweep: () => sweep(db, secrets),
     settled: async () => post?.settled(),
   };
+}
+
+/** Second factors are encrypted again only if nothing is left to delete: that pass reads all of them. */
+async function sweep(db: Db, secrets: AuthSecrets): Promise<'more' | 'done'> {
+  const outcome = await db.transaction(
+    { name: 'forget expired sign-ins', isolation: 'read committed' },
+    (tx) => deleteExpiredAuthRows(tx, SWEEP_BATCH),
+  );
+  if (outcome === 'done' && secrets.hasOthers)
+    await reencryptSecondFactors(db, secrets.reencrypt, SWEEP_BATCH);
+  return outcome;
 }
 
 function invitationCheck(db: Db, links: InvitationLinks): AuthOptionDeps['isInvited'] {

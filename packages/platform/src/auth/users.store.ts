@@ -176,3 +176,38 @@ export async function deleteExpiredAuthRows(tx: Tx, limit: number): Promise<'mor
   }
   return more ? 'more' : 'done';
 }
+
+/** Encrypts all second factors again whose texts `reencrypt` replaces. Rows that change meanwhile are left alone. */
+export async function reencryptSecondFactors(
+  reader: Reader,
+  reencrypt: (text: string) => Promise<string | null>,
+  pageSize: number,
+): Promise<void> {
+  let after: string | null = null;
+  for (;;) {
+    const page = await readSecondFactors(reader, after, pageSize);
+    for (const row of page) {
+      const secret = await reencrypt(row.secret);
+      const backupCodes = await reencrypt(row.backup_codes);
+      if (secret === null && backupCodes === null) continue;
+      await reader.kysely
+        .updateTable('two_factors')
+        .set({ secret: secret ?? row.secret, backup_codes: backupCodes ?? row.backup_codes })
+        .where('id', '=', row.id)
+        .where('secret', '=', row.secret)
+        .where('backup_codes', '=', row.backup_codes)
+        .execute();
+    }
+    after = page.at(-1)?.id ?? null;
+    if (page.length < pageSize) return;
+  }
+}
+
+function readSecondFactors(reader: Reader, after: string | null, limit: number) {
+  const all = reader.kysely
+    .selectFrom('two_factors')
+    .select(['id', 'secret', 'backup_codes'])
+    .orderBy('id')
+    .limit(limit);
+  return (after === null ? all : all.where('id', '>', after)).execute();
+}

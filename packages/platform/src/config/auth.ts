@@ -31,6 +31,13 @@ export const authConfig = fragment('auth', {
     example: 'openssl rand -base64 32',
     secret: true,
   },
+  otherSecrets: {
+    env: 'MILLRACE_AUTH_OTHER_SECRETS',
+    schema: values.listOf(z.string().min(SECRET_LENGTH_MIN)).default([]),
+    expected: `a comma-separated list of further secrets of ${SECRET_LENGTH_MIN} characters or more that are accepted while MILLRACE_AUTH_SECRET is replaced`,
+    example: 'openssl rand -base64 32',
+    secret: true,
+  },
   signUp: {
     env: 'MILLRACE_SIGN_UP',
     schema: z.enum(['open', 'closed']).nullable().default(null),

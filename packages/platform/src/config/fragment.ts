@@ -8,7 +8,7 @@ export interface Variable<Schema extends z.ZodType = z.ZodType> {
   /** Completes the sentence "expected …". */
   readonly expected: string;
   readonly example: string;
-  /** The value is never printed, even if it is wrong. */
+  /** The value is never printed, even if it is wrong, and may also be in a file: see `readSetting`. */
   readonly secret?: true;
 }
 

@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import {
   ConfigError,
+  authConfig,
   cellConfig,
   docsConfig,
+  healthConfig,
   httpConfig,
   inferenceConfig,
   loadConfig,
   logConfig,
+  mailConfig,
   natsConfig,
   postgresConfig,
   defaultFleet,
@@ -20,10 +23,11 @@ import {
   restateConfig,
   secretsConfig,
   storageConfig,
+  stripeConfig,
   telemetryConfig,
   valkeyConfig,
 } from './index.ts';
-import type { Environment } from './index.ts';
+import type { Environment, Variable } from './index.ts';
 
 const all = [
   httpConfig,
@@ -119,6 +123,53 @@ test('loadConfig reports every wrong setting with the expected value and an exam
   const text = report(all, wrong);
   expect(text).not.toContain('hunter2');
   await expect(text).toMatchFileSnapshot('./report.golden.txt');
+});
+
+describe('NAME_FILE', () => {
+  const url = 'postgres://u:hunter2@127.0.0.1/millrace';
+
+  test('gives a secret in a file, without its trailing newline', () => {
+    for (const end of ['', '\n', '\r\n']) {
+      const env = { MILLRACE_POSTGRES_URL_FILE: file('postgres-url', url + end) };
+      expect(loadConfig([postgresConfig], env).postgres.url).toBe(url);
+    }
+    const padded = file('token', ' 16 characters or more \n');
+    const text = report([healthConfig], { MILLRACE_HEALTH_TOKEN_FILE: padded });
+    expect(text).toContain('MILLRACE_HEALTH_TOKEN_FILE names a file with a wrong value');
+  });
+
+  test('works for every secret of every process', () => {
+    const fragments = [...all, authConfig, healthConfig, mailConfig, stripeConfig];
+    const secrets = fragments.flatMap(({ variables }) =>
+      Object.values<Variable>(variables).filter(({ secret }) => secret === true),
+    );
+    expect(secrets.length).toBeGreaterThanOrEqual(10);
+    for (const { env } of secrets) {
+      expect(report(fragments, { ...needed, [`${env}_FILE`]: '/does/not/exist', [env]: '' })).toContain(
+        `${env}_FILE is "/does/not/exist"; the file cannot be read (ENOENT)`,
+      );
+    }
+  });
+
+  test('is refused together with the variable, and the report names both', () => {
+    const env = { MILLRACE_POSTGRES_URL: url, MILLRACE_POSTGRES_URL_FILE: file('postgres-url', url) };
+    const text = report([postgresConfig], env);
+    expect(text).toContain('MILLRACE_POSTGRES_URL_FILE and MILLRACE_POSTGRES_URL are both set');
+    expect(text).not.toContain('hunter2');
+  });
+
+  test('reports an empty file and a wrong value without the content of the file', () => {
+    const empty = { MILLRACE_POSTGRES_URL_FILE: file('empty', '\n') };
+    expect(report([postgresConfig], empty)).toContain('the file is empty');
+    const wrong = { MILLRACE_POSTGRES_URL_FILE: file('wrong-url', 'mysql://u:hunter2@127.0.0.1/db') };
+    const text = report([postgresConfig], wrong);
+    expect(text).toContain('the file must contain the URL of the PostgreSQL database');
+    expect(text).not.toContain('hunter2');
+  });
+
+  test('is ignored for a setting that is not a secret', () => {
+    expect(loadConfig([logConfig], { MILLRACE_LOG_LEVEL_FILE: '/does/not/exist' }).log.level).toBe('info');
+  });
 });
 
 test('httpConfig requires TLS or a trusted proxy for a non-loopback address', () => {

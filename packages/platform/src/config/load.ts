@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { ConfigProblem, Fragment, ValuesOf, Variable, Variables } from './fragment.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -47,14 +48,18 @@ function readVariables(
   const values: Record<string, unknown> = {};
   const wrong: ConfigProblem[] = [];
   for (const [name, variable] of Object.entries(variables)) {
-    const text = env[variable.env] === '' ? undefined : env[variable.env];
-    const parsed = variable.schema.safeParse(text);
+    const setting = readSetting(variable, env);
+    if ('problem' in setting) {
+      wrong.push(setting);
+      continue;
+    }
+    const parsed = variable.schema.safeParse(setting.text);
     if (parsed.success) values[name] = parsed.data;
     else
       wrong.push(
         problemOf(
           variable,
-          text,
+          setting,
           parsed.error.issues.map(({ message }) => message),
         ),
       );
@@ -62,8 +67,44 @@ function readVariables(
   return { values, wrong };
 }
 
-function problemOf(variable: Variable, text: string | undefined, messages: readonly string[]): ConfigProblem {
-  const { env, secret, expected, example } = variable;
+interface Setting {
+  /** The variable that was read: its own, or that with the path of the file. */
+  readonly env: string;
+  /** Undefined if it is not set. */
+  readonly text: string | undefined;
+}
+
+/** A secret may also be the content of the file that `<NAME>_FILE` names, because environments are easier to read. */
+function readSetting(variable: Variable, env: Environment): Setting | ConfigProblem {
+  const own = { env: variable.env, text: textOf(env, variable.env) };
+  if (variable.secret !== true) return own;
+  const fileEnv = `${variable.env}_FILE`;
+  const path = textOf(env, fileEnv);
+  if (path === undefined) return own;
+  if (own.text !== undefined)
+    return { env: fileEnv, problem: `and ${variable.env} are both set; remove one of them` };
+  try {
+    const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    if (text !== '') return { env: fileEnv, text };
+    return { env: fileEnv, problem: `is ${quote(path)}; the file is empty` };
+  } catch (error) {
+    return { env: fileEnv, problem: `is ${quote(path)}; the file cannot be read${codeOf(error)}` };
+  }
+}
+
+function textOf(env: Environment, name: string): string | undefined {
+  return env[name] === '' ? undefined : env[name];
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+}
+
+function problemOf(variable: Variable, { env, text }: Setting, messages: readonly string[]): ConfigProblem {
+  const { secret, expected } = variable;
+  if (env !== variable.env)
+    return { env, problem: `names a file with a wrong value; the file must contain ${expected}` };
+  const { example } = variable;
   const found = text === undefined ? 'is not set' : secret ? 'is set but wrong' : `is ${quote(text)}`;
   // Messages of values.ts explain the problem; zod's own type messages say less than `expected`.
   const own = messages.filter((message) => !message.startsWith('Invalid'));
