@@ -9,7 +9,7 @@ export function BalanceChangeNote({ change, whose }: Readonly<{ change: BalanceC
   ] as const;
   return (
     <Note tone={change.issue === false ? 'info' : 'warn'}>
-      <table className="w-full text-left">
+      <table className="w-full text-left max-sm:text-xs">
         <caption className="text-soft text-left text-xs">{whose}, unless charged meanwhile</caption>
         <thead className="text-soft text-xs">
           <tr>
@@ -30,10 +30,10 @@ export function BalanceChangeNote({ change, whose }: Readonly<{ change: BalanceC
               <th scope="row" className="font-normal">
                 {name}
               </th>
-              <td>
+              <td className="wrap-anywhere">
                 <Money nano={before} />
               </td>
-              <td className="font-medium">
+              <td className="font-medium wrap-anywhere">
                 <Money nano={after} />
               </td>
             </tr>
