@@ -38,7 +38,7 @@ const password = 'a mill by the quiet river';
 
 /** Link in the newest email to the address whose path matches. */
 export async function emailLink(smtp: TestSmtp, email: string, path: RegExp): Promise<string> {
-  return eventually({ what: `an email to ${email}`, timeoutMs: 20_000 }, async () => {
+  return eventually({ what: `an email to ${email}`, timeoutMs: 300_000 }, async () => {
     const emails = smtp.emails.filter(({ to }) => to.includes(email)).toReversed();
     const links = emails.flatMap(({ body }) => body.match(/https?:\/\/[^\s"'<>]+/g) ?? []);
     return links.map((link) => link.replaceAll('&amp;', '&')).find((link) => path.test(link));

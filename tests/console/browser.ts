@@ -59,7 +59,7 @@ const flags = [
   '--disable-dev-shm-usage',
 ];
 /** Long, because tests share two cores. */
-const ACTION_TIMEOUT_MS = 180_000;
+const ACTION_TIMEOUT_MS = 300_000;
 
 /** Random address, so that rate limits of tests do not interfere. */
 export function randomClientIp(): string {
@@ -71,7 +71,7 @@ export async function openBrowser(): Promise<TestBrowser> {
   if (executablePath === undefined) {
     throw new Error('Chromium is not installed. Run: apt-get install chromium fonts-dejavu-core');
   }
-  const browser = await chromium.launch({ executablePath, args: flags });
+  const browser = await chromium.launch({ executablePath, args: flags, timeout: ACTION_TIMEOUT_MS });
   return {
     withTab: (options, work) => withTab(browser, options, work),
     [Symbol.asyncDispose]: () => browser.close(),

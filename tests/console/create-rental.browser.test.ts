@@ -25,11 +25,11 @@ beforeAll(async () => {
     validFrom: new Date().toISOString(),
     reason: 'The list of this year',
   });
-}, 240_000);
+});
 afterAll(async () => {
   await browser[Symbol.asyncDispose]();
   await stack[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 async function call(mode: 'live' | 'test', method: string, path: string, body?: object): Promise<Response> {
   const response = await fetch(stack.apiUrl + path, {

@@ -88,9 +88,7 @@ describe.concurrent('rental failures', () => {
     await withTab(async (tab) => {
       await order(tab, 'broken', ['millrace.fault=boot-fails']);
       const state = stateOf(tab.page);
-      await state.getByText('You were not charged, and the held money was released.').waitFor({
-        timeout: 120_000,
-      });
+      await state.getByText('You were not charged, and the held money was released.').waitFor();
       await tab.page.getByRole('link', { name: 'Back to the catalog' }).waitFor();
     });
   });
@@ -99,15 +97,15 @@ describe.concurrent('rental failures', () => {
     await withTab(async (tab) => {
       await order(tab, 'lost', [
         'millrace.fault=host-dies',
-        'millrace.fault.after_ms=20000',
+        'millrace.fault.after_ms=60000',
         'millrace.fault.for_ms=110000',
       ]);
       const state = stateOf(tab.page);
-      await state.getByText('Running:').waitFor({ timeout: 180_000 });
-      await state.getByText('Unknown:').waitFor({ timeout: 150_000 });
+      await state.getByText('Running:').waitFor();
+      await state.getByText('Unknown:').waitFor();
       await state.getByText(/The host has not responded since/).waitFor();
       await state.getByText(/Not billed since/).waitFor();
-      await state.getByText('Running:').waitFor({ timeout: 180_000 });
+      await state.getByText('Running:').waitFor();
     });
   });
 
@@ -116,7 +114,7 @@ describe.concurrent('rental failures', () => {
       const { page } = tab;
       await order(tab, 'stuck', ['millrace.fault=stuck-terminate', 'millrace.fault.for_ms=30000']);
       const state = stateOf(page);
-      await state.getByText('Running:').waitFor({ timeout: 180_000 });
+      await state.getByText('Running:').waitFor();
       await page.getByRole('button', { name: 'Terminate' }).click();
       await page.getByRole('alertdialog').getByRole('button', { name: 'Terminate' }).click();
       await state.getByText('Terminating:').waitFor();
@@ -124,7 +122,7 @@ describe.concurrent('rental failures', () => {
       // Simulates a look at the page some minutes later.
       await page.clock.setFixedTime(Date.now() + 180_000);
       await state.getByText(/The machine has not been deleted yet, after 3 min/).waitFor();
-      await state.getByText('Terminated:').waitFor({ timeout: 180_000 });
+      await state.getByText('Terminated:').waitFor();
     });
   });
 });
@@ -134,7 +132,7 @@ test('a change by another client appears within two seconds without a reload', a
     const { page } = tab;
     await order(tab, 'watched', ['team=research']);
     const state = stateOf(page);
-    await state.getByText('Running:').waitFor({ timeout: 180_000 });
+    await state.getByText('Running:').waitFor();
     const id = Number(/\/rentals\/(\d+)/.exec(page.url())?.[1] ?? expect.fail(page.url()));
     const before = performance.now();
     await call('POST', '/v2/on-demand/virtual-machine-rentals/terminate', { rentalId: id, reason: 'done' });

@@ -96,7 +96,7 @@ function keyboardInput(page: Page): Actions {
   return {
     press: async (control) => {
       // Enter does nothing on a disabled button.
-      await expect.poll(() => control.isEnabled(), { timeout: 60_000 }).toBe(true);
+      await expect.poll(() => control.isEnabled(), { timeout: 300_000 }).toBe(true);
       await focusByTab(page, control);
       await page.keyboard.press('Enter');
     },

@@ -21,11 +21,11 @@ beforeAll(async () => {
   ]);
   key = await owner.key('test');
   await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey: newReadinessKey().publicKey });
-}, 300_000);
+});
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
   await stack?.[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer that it depends on
 async function call(method: string, path: string, body?: object): Promise<any> {
@@ -133,7 +133,7 @@ test('a marketplace machine is found, rented at the listed price, terminated, an
     expect(await nanoIn(page.getByRole('strong'))).toBe(0n);
     await page.locator(`data[value="${String(listed * 2n)}"]`).waitFor();
     await page.getByRole('button', { name: 'Rent GPUs' }).click();
-    await page.getByRole('region', { name: 'SSH command' }).waitFor({ timeout: 180_000 });
+    await page.getByRole('region', { name: 'SSH command' }).waitFor();
     const name = await page.getByRole('heading', { level: 1 }).innerText();
     expect(await call('GET', `/v2/marketplace/instances/${name}`)).toMatchObject({
       status: 'online',
@@ -147,9 +147,7 @@ test('a marketplace machine is found, rented at the listed price, terminated, an
     await dialog.getByLabel(`Type ${name} to confirm`).fill(name);
     await dialog.getByRole('button', { name: 'Terminate' }).click();
     await page.getByRole('heading', { level: 2, name: 'Receipt' }).waitFor();
-    await expect
-      .poll(() => page.getByText('terminated', { exact: true }).count(), { timeout: 60_000 })
-      .toBe(1);
+    await expect.poll(() => page.getByText('terminated', { exact: true }).count()).toBe(1);
     await goto('/instances?view=history');
     await page.getByRole('link', { name }).waitFor();
   }));

@@ -91,7 +91,7 @@ const amount = (place: Page | Locator, nano: bigint): Locator =>
 
 /** The gateway learns a new price from its key feed. */
 const waitForPrice = (page: Page): Promise<unknown> =>
-  eventually({ what: 'the price of the model', timeoutMs: 30_000 }, async () => {
+  eventually({ what: 'the price of the model', timeoutMs: 300_000 }, async () => {
     await page.reload();
     await waitUntilLoaded(page);
     return (await amount(page, promptPrice * 1_000_000n).count()) > 0;
@@ -111,7 +111,7 @@ test('a response in live mode costs the same in the playground, its details, the
     await amount(page.getByRole('main'), COST).waitFor();
 
     const entries = page.getByRole('table', { name: 'Ledger entries, newest first' });
-    await eventually({ what: 'the charge in the ledger', timeoutMs: 60_000 }, async () => {
+    await eventually({ what: 'the charge in the ledger', timeoutMs: 300_000 }, async () => {
       await goto('/ledger?causeKind=inference');
       await waitUntilLoaded(page);
       return (await amount(entries, -COST).count()) > 0;

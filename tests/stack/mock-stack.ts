@@ -146,7 +146,7 @@ async function addModel(apiUrl: string, operatorKey: string): Promise<void> {
 }
 
 async function waitForMachines(apiUrl: string, key: string): Promise<void> {
-  await eventually({ what: 'the mock fleet to have free machines', timeoutMs: 60_000 }, async () => {
+  await eventually({ what: 'the mock fleet to have free machines', timeoutMs: 300_000 }, async () => {
     const response = await fetch(`${apiUrl}/v2/on-demand/rental-options`, {
       headers: { authorization: `Bearer ${key}` },
     });
