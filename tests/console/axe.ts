@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 import type { ColorScheme } from './browser.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -19,16 +20,23 @@ export async function loadAxe(page: Page): Promise<void> {
 /** Serious and critical findings of axe, one line each. In dark mode only colours are checked. */
 export async function violationsOf(page: Page, scheme: ColorScheme): Promise<readonly string[]> {
   await page.emulateMedia({ colorScheme: scheme });
-  // Finish colour transitions, so that axe checks the final colours.
-  await page.evaluate(`new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown))).then(() =>
-    document.getAnimations().filter((each) => each instanceof CSSTransition).forEach((each) => each.finish()))`);
+  await page.evaluate('new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))');
   const only = scheme === 'dark' ? ", { runOnly: ['color-contrast'] }" : '';
   const { violations } = await page.evaluate<AxeResults>(`globalThis.axe.run(document${only})`);
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, help, nodes }) =>
-      nodes.map(({ html }) => `${scheme}: ${id}: ${help}: ${html.slice(0, 300)}`),
+      nodes.map(({ html, any }) => `${scheme}: ${id}: ${any[0]?.message ?? help}: ${html.slice(0, 300)}`),
     );
+}
+
+/** Checks the page as it is now, in light and dark mode. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await loadAxe(page);
+  const light = await violationsOf(page, 'light');
+  const dark = await violationsOf(page, 'dark');
+  await page.emulateMedia({ colorScheme: 'light' });
+  expect([...light, ...dark]).toEqual([]);
 }
 
 /** Parts of the page or of an open dialog that are wider than the screen, one line each. */

@@ -14,4 +14,14 @@ export interface ConsolePage {
   readonly prepare?: (page: Page) => Promise<void>;
   /** Name of the screenshot, if a route is used twice. */
   readonly as?: string;
+  /** True if other controls open it on other screens, so that it is opened again for each width. */
+  readonly opensPerWidth?: true;
+}
+
+/** A dialog or menu, and the page that it opens on. */
+export interface ConsoleDialog extends ConsolePage {
+  readonly as: string;
+  readonly prepare: (page: Page) => Promise<void>;
+  /** File that shows it, below `apps/console/src`, without its ending. */
+  readonly source: string;
 }

@@ -1,62 +1,30 @@
-import type { Page } from 'playwright-core';
-import type { ConsolePage } from './console-page.ts';
-import type { Seeded } from './seed.ts';
-
-/** Dialogs and menus, each with the page that it opens on. */
-
-const openDialog = (page: Page) => page.locator('[role=dialog], [role=alertdialog]');
-
-const press =
-  (name: string | RegExp) =>
-  async (page: Page): Promise<void> => {
-    // Exact, because "Edit" is also a part of "Edit Research".
-    const exact = typeof name === 'string';
-    await page
-      .getByRole('button', { name, exact })
-      .and(page.locator(':not([aria-disabled=true])'))
-      .first()
-      .click();
-    await openDialog(page).waitFor();
-  };
-
-const pressKey =
-  (key: string) =>
-  async (page: Page): Promise<void> => {
-    await page.keyboard.press(key);
-    await openDialog(page).waitFor();
-  };
-
-const openPalette =
-  (text: string) =>
-  async (page: Page): Promise<void> => {
-    await pressKey('Control+k')(page);
-    await page.getByRole('combobox', { name: 'Search pages, actions and resources' }).fill(text);
-    await page.getByText('Searching…').waitFor({ state: 'detached' });
-  };
-
-const openMenu = async (page: Page): Promise<void> => {
-  await page.getByRole('button', { name: /^Account and organisation/ }).click();
-  await page.getByRole('menu').waitFor();
-};
-
-const createKey = async (page: Page): Promise<void> => {
-  await press('Create API key')(page);
-  await page.getByLabel('Name').fill('screenshot');
-  await page.getByRole('button', { name: 'Create', exact: false }).last().click();
-  await page.getByRole('button', { name: /^Copy/ }).first().waitFor();
-};
+import type { ConsoleDialog, ConsolePage } from './console-page.ts';
+import {
+  createKey,
+  inTable,
+  openAccountMenu,
+  openPalette,
+  press,
+  pressKey,
+  rotateSecret,
+} from './dialog-steps.ts';
+import { operatorDialogs } from './operator-dialogs.ts';
 
 type Address = Pick<ConsolePage, 'route' | 'at' | 'mode'>;
 
 const rental: Address = {
   route: '/rentals/$rentalId',
   mode: 'test',
-  at: ({ rentals }: Seeded) => `/rentals/${String(rentals.train)}`,
+  at: ({ rentals }) => `/rentals/${String(rentals.train)}`,
 };
 const volume: Address = {
   route: '/volumes/$volumeId',
   mode: 'test',
   at: ({ volumeId }) => `/volumes/${String(volumeId)}`,
+};
+const attachedVolume: Address = {
+  ...volume,
+  at: ({ attachedVolumeId }) => `/volumes/${String(attachedVolumeId)}`,
 };
 const webhook: Address = { route: '/webhooks/$webhookId', at: ({ webhookId }) => `/webhooks/${webhookId}` };
 const machine: Address = {
@@ -64,78 +32,249 @@ const machine: Address = {
   at: ({ machineId }) => `/supplier/machines/${machineId}`,
 };
 const hosts: Address = { route: '/supplier/machines', at: () => '/supplier/machines?tab=join' };
-const organisation: Address = {
-  route: '/operator/organisations/$organisationId',
-  at: ({ organisationId }) => `/operator/organisations/${organisationId}`,
-};
-const members: Address = {
-  ...organisation,
-  at: ({ organisationId }) => `/operator/organisations/${organisationId}?tab=members`,
-};
-const node: Address = { route: '/operator/nodes/$nodeId', at: ({ nodeId }) => `/operator/nodes/${nodeId}` };
 
-export const dialogs: readonly ConsolePage[] = [
-  { route: '/overview', prepare: openPalette('de'), as: 'palette' },
-  { route: '/overview', prepare: pressKey('?'), as: 'shortcuts' },
-  { route: '/overview', prepare: openMenu, as: 'account-menu' },
-  { ...rental, prepare: press('Stop'), as: 'rental-stop' },
-  { ...rental, prepare: press('Reboot'), as: 'rental-reboot' },
-  { ...rental, prepare: press('Terminate'), as: 'rental-terminate' },
-  { route: '/playground', mode: 'test', prepare: press('View code'), as: 'playground-code' },
-  { route: '/volumes', mode: 'test', prepare: press('Create volume'), as: 'volume-create' },
-  { ...volume, prepare: press('Edit'), as: 'volume-edit' },
-  { ...volume, prepare: press('Delete'), as: 'volume-delete' },
-  { ...volume, prepare: press('Restore'), as: 'snapshot-restore' },
+const shell: readonly ConsoleDialog[] = [
+  {
+    route: '/overview',
+    as: 'palette',
+    source: 'app/palette/command-palette',
+    prepare: openPalette('de'),
+  },
+  { route: '/overview', as: 'shortcuts', source: 'app/shortcuts/shortcut-list', prepare: pressKey('?') },
+  {
+    route: '/overview',
+    as: 'account-menu',
+    source: 'app/person-menu',
+    prepare: openAccountMenu,
+    opensPerWidth: true,
+  },
+];
+
+const machines: readonly ConsoleDialog[] = [
+  {
+    route: '/catalog',
+    mode: 'test',
+    at: () => '/catalog?gpu=b200&count=8',
+    as: 'sold-out',
+    source: 'features/catalog/sold-out-dialog',
+    prepare: press(/Sold out: see options/, /is sold out in/),
+  },
+  {
+    ...rental,
+    as: 'rental-stop',
+    source: 'features/rentals/dialogs/power-dialogs',
+    prepare: press('Stop', 'Stop train?'),
+  },
+  {
+    ...rental,
+    as: 'rental-reboot',
+    source: 'features/rentals/dialogs/power-dialogs',
+    prepare: press('Reboot', 'Reboot train?'),
+  },
+  {
+    ...rental,
+    as: 'rental-extend',
+    source: 'features/rentals/dialogs/extend-dialog',
+    prepare: press('Extend', 'Extend train'),
+  },
+  {
+    ...rental,
+    as: 'rental-terminate',
+    source: 'features/rentals/dialogs/terminate-dialog',
+    prepare: press('Terminate', 'Terminate train?'),
+  },
   {
     route: '/instances/$name',
     mode: 'test',
     at: ({ instanceName }) => `/instances/${instanceName}`,
-    prepare: press('Terminate'),
     as: 'instance-terminate',
+    source: 'features/marketplace/instance-page',
+    prepare: press('Terminate', /^Terminate /),
   },
-  { route: '/budgets', prepare: press('Create budget'), as: 'budget-create' },
-  { route: '/budgets', prepare: press(/^Edit /), as: 'budget-edit' },
-  { route: '/budgets', prepare: press(/^Delete /), as: 'budget-delete' },
-  { route: '/keys', prepare: press('Create API key'), as: 'key-create' },
-  { route: '/keys', prepare: press(/^Rotate /), as: 'key-rotate' },
-  { route: '/keys', prepare: press(/^Revoke /), as: 'key-revoke' },
-  { route: '/keys', prepare: createKey, as: 'key-created' },
-  { route: '/ssh-keys', mode: 'test', prepare: press(/^Delete /), as: 'ssh-key-delete' },
-  { route: '/webhooks', prepare: press('Create webhook'), as: 'webhook-create' },
-  { ...webhook, prepare: press('Edit'), as: 'webhook-edit' },
-  { ...webhook, prepare: press('Rotate secret'), as: 'webhook-rotate' },
-  { ...webhook, prepare: press('Disable'), as: 'webhook-disable' },
-  { ...webhook, prepare: press('Delete'), as: 'webhook-delete' },
-  { ...webhook, prepare: press(/^View delivery/), as: 'webhook-delivery' },
-  { route: '/team', prepare: press('Invite member'), as: 'member-invite' },
-  { route: '/team', prepare: press('Remove'), as: 'member-remove' },
-  { ...hosts, prepare: press('Add host'), as: 'supplier-token' },
-  { ...hosts, prepare: press('Revoke'), as: 'supplier-token-revoke' },
-  { ...machine, prepare: press('Drain'), as: 'supplier-drain' },
-  { ...machine, prepare: press('Withdraw'), as: 'supplier-withdraw' },
-  { ...node, prepare: press('Drain'), as: 'operator-drain' },
-  { ...node, prepare: press('Quarantine'), as: 'operator-quarantine' },
-  { ...node, prepare: press('Mark faulty'), as: 'operator-faulty-gpu' },
-  { route: '/operator/maintenance', prepare: press('Announce maintenance'), as: 'operator-announce' },
-  { route: '/operator/providers', prepare: press('Register cluster'), as: 'operator-cluster' },
-  { route: '/operator/providers', prepare: press('Disable'), as: 'operator-provider-disable' },
-  { route: '/operator/prices', prepare: press('Set price'), as: 'operator-set-price' },
-  { route: '/operator/prices', prepare: press('End price'), as: 'operator-end-price' },
-  { route: '/operator/prices', prepare: press('Add term'), as: 'operator-add-term' },
   {
-    route: '/operator/organisations',
-    prepare: press('Create organisation'),
-    as: 'operator-create-organisation',
+    route: '/playground',
+    mode: 'test',
+    as: 'playground-code',
+    source: 'features/playground/panel-layout',
+    prepare: press('View code', 'Use in your code'),
   },
-  { ...organisation, prepare: press('Adjust balance'), as: 'operator-correct' },
-  { ...organisation, prepare: press('Grant credit'), as: 'operator-grant' },
-  { ...organisation, prepare: press('Set overdraft'), as: 'operator-overdraft' },
-  { ...organisation, prepare: press('Suspend'), as: 'operator-suspend' },
-  { ...organisation, prepare: press('Add discount'), as: 'operator-discount' },
-  { ...members, prepare: press('Add member'), as: 'operator-add-member' },
-  { route: '/operator/models', prepare: press('Add model'), as: 'operator-add-model' },
-  { route: '/operator/models', prepare: press('Register engine'), as: 'operator-engine' },
-  { route: '/operator/models', prepare: press('Retire'), as: 'operator-retire-model' },
-  { route: '/operator/suppliers', prepare: press('Change fee'), as: 'operator-supplier-fee' },
-  { route: '/operator/suppliers', prepare: press('Suspend'), as: 'operator-supplier-suspend' },
+];
+
+const storage: readonly ConsoleDialog[] = [
+  {
+    route: '/volumes',
+    mode: 'test',
+    as: 'volume-create',
+    source: 'features/volumes/create-volume',
+    prepare: press('Create volume', 'Create volume'),
+  },
+  {
+    ...volume,
+    as: 'volume-edit',
+    source: 'features/volumes/update-volume',
+    prepare: press('Edit', 'Edit datasets'),
+  },
+  {
+    ...volume,
+    as: 'volume-delete',
+    source: 'features/volumes/delete-volume',
+    prepare: press('Delete', 'Delete datasets?'),
+  },
+  {
+    ...attachedVolume,
+    as: 'volume-detach',
+    source: 'features/volumes/attach-card',
+    prepare: press('Detach', /^Detach checkpoints/),
+  },
+  {
+    ...volume,
+    as: 'snapshot-restore',
+    source: 'features/volumes/restore-snapshot',
+    prepare: press('Restore', 'Restore monday'),
+  },
+  {
+    ...volume,
+    as: 'snapshot-delete',
+    source: 'features/volumes/snapshots-card',
+    prepare: press('Delete', 'Delete snapshot monday?', inTable(/^Snapshots/)),
+  },
+];
+
+const account: readonly ConsoleDialog[] = [
+  {
+    route: '/budgets',
+    as: 'budget-create',
+    source: 'features/money/budget-form',
+    prepare: press('Create budget', 'Create budget'),
+  },
+  {
+    route: '/budgets',
+    as: 'budget-edit',
+    source: 'features/money/budget-form',
+    prepare: press(/^Edit /, /^Edit /),
+  },
+  {
+    route: '/budgets',
+    as: 'budget-delete',
+    source: 'features/money/budgets-page',
+    prepare: press(/^Delete /, /^Delete budget/),
+  },
+  {
+    route: '/keys',
+    as: 'key-create',
+    source: 'features/keys/create-key',
+    prepare: press('Create API key', 'New API key'),
+  },
+  {
+    route: '/keys',
+    as: 'key-rotate',
+    source: 'features/keys/key-actions',
+    prepare: press(/^Rotate /, /^Rotate /),
+  },
+  {
+    route: '/keys',
+    as: 'key-revoke',
+    source: 'features/keys/key-actions',
+    prepare: press(/^Revoke /, /^Revoke /),
+  },
+  { route: '/keys', as: 'key-created', source: 'features/keys/keys-page', prepare: createKey },
+  {
+    route: '/ssh-keys',
+    mode: 'test',
+    as: 'ssh-key-delete',
+    source: 'features/keys/ssh-keys-page',
+    prepare: press(/^Delete /, /^Delete /),
+  },
+  {
+    route: '/webhooks',
+    as: 'webhook-create',
+    source: 'features/webhooks/webhook-form',
+    prepare: press('Create webhook', 'Create webhook'),
+  },
+  {
+    ...webhook,
+    as: 'webhook-edit',
+    source: 'features/webhooks/webhook-form',
+    prepare: press('Edit', 'Edit webhook'),
+  },
+  {
+    ...webhook,
+    as: 'webhook-rotate',
+    source: 'features/webhooks/webhook-actions',
+    prepare: press('Rotate secret', 'Rotate signing secret'),
+  },
+  { ...webhook, as: 'webhook-secret', source: 'features/webhooks/signing-secret', prepare: rotateSecret },
+  {
+    ...webhook,
+    as: 'webhook-disable',
+    source: 'features/webhooks/webhook-actions',
+    prepare: press('Disable', 'Disable this webhook?'),
+  },
+  {
+    ...webhook,
+    as: 'webhook-delete',
+    source: 'features/webhooks/webhook-actions',
+    prepare: press('Delete', 'Delete this webhook?'),
+  },
+  {
+    ...webhook,
+    as: 'webhook-delivery',
+    source: 'features/webhooks/deliveries',
+    prepare: press(/^View delivery/, /^[a-z_-]+\./),
+  },
+  {
+    route: '/team',
+    as: 'member-invite',
+    source: 'features/team/team-page',
+    prepare: press('Invite member', 'Invite member'),
+  },
+  {
+    route: '/team',
+    as: 'member-remove',
+    source: 'features/team/team-page',
+    prepare: press('Remove', /^Remove /),
+  },
+];
+
+const supplier: readonly ConsoleDialog[] = [
+  {
+    ...hosts,
+    as: 'supplier-token',
+    source: 'features/supplier/join-tokens',
+    prepare: press('Add host', 'Add host'),
+  },
+  {
+    ...hosts,
+    as: 'supplier-token-revoke',
+    source: 'features/supplier/join-tokens',
+    prepare: press('Revoke', /^Revoke join token/),
+  },
+  {
+    ...machine,
+    as: 'supplier-drain',
+    source: 'features/supplier/machine-actions',
+    prepare: press('Drain', /^Drain /),
+  },
+  {
+    ...machine,
+    as: 'supplier-withdraw',
+    source: 'features/supplier/machine-actions',
+    prepare: press('Withdraw', /^Withdraw /),
+  },
+  {
+    route: '/supplier/earnings',
+    as: 'supplier-payout',
+    source: 'features/supplier/payouts',
+    prepare: press('Request payout', 'Request payout'),
+  },
+];
+
+/** All dialogs and menus. `pages.test.ts` compares this list with the console's sources. */
+export const dialogs: readonly ConsoleDialog[] = [
+  ...shell,
+  ...machines,
+  ...storage,
+  ...account,
+  ...supplier,
+  ...operatorDialogs,
 ];

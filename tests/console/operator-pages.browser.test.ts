@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MOCK_REGION } from '../stack/mock-stack.ts';
 import { createOwner, withMode, type Owner } from './accounts.ts';
-import { loadAxe, violationsOf } from './axe.ts';
+import { expectAccessible } from './axe.ts';
 import { openBrowser, type TabSession, type TestBrowser } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
 import { inputDevices, useInput, type InputDevice } from './inputs.ts';
@@ -39,14 +39,6 @@ const asOperator = (path: string, work: (tab: TabSession) => Promise<void>) =>
       await work(tab);
     },
   );
-
-async function expectAccessible(page: Page): Promise<void> {
-  await loadAxe(page);
-  const light = await violationsOf(page, 'light');
-  const dark = await violationsOf(page, 'dark');
-  await page.emulateMedia({ colorScheme: 'light' });
-  expect([...light, ...dark]).toEqual([]);
-}
 
 async function call(key: string, method: string, path: string, body?: object) {
   const response = await fetch(stack.apiUrl + path, {
@@ -151,7 +143,7 @@ async function rentMachine(name: string): Promise<string> {
     gpuCount: 1,
     name,
   });
-  return eventually({ what: `rental ${name} to have a node`, timeoutMs: 180_000 }, async () => {
+  return eventually({ what: `rental ${name} to have a node`, timeoutMs: 300_000 }, async () => {
     const { items } = await call(live, 'GET', '/v2/admin/rentals?limit=200');
     const rental = items.find((each: { id: number }) => each.id === id);
     return rental?.nodeIds?.[0] as string | undefined;

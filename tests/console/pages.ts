@@ -12,7 +12,13 @@ const tab =
   (seeded: Seeded): string =>
     `${rental(name)(seeded)}?tab=${open}`;
 
-/** All pages and dialogs, for axe and `npm run console:shots`. `pages.test.ts` compares this list with the routes. */
+const organisation = (as: string, at: (seeded: Seeded) => string): ConsolePage => ({
+  route: '/operator/organisations/$organisationId',
+  at: (seeded) => `/operator/organisations/${at(seeded)}`,
+  as,
+});
+
+/** All pages and dialogs, for axe and `npm run console:shots`. `pages.test.ts` compares this list with the console. */
 export const pages: readonly ConsolePage[] = [
   { route: '/sign-in', who: 'anyone' },
   { route: '/sign-up', who: 'anyone' },
@@ -35,6 +41,7 @@ export const pages: readonly ConsolePage[] = [
   { route: '/rentals/$rentalId', mode: 'test', at: rental('paused'), as: 'rental-stopped' },
   { route: '/rentals/$rentalId', mode: 'test', at: rental('broken'), as: 'rental-failed' },
   { route: '/rentals/$rentalId', mode: 'test', at: rental('warming'), as: 'rental-pending' },
+  { route: '/rentals/$rentalId', mode: 'test', at: rental('stuck'), as: 'rental-terminating' },
   { route: '/rentals/$rentalId', mode: 'test', at: rental('old'), as: 'rental-ended' },
   { route: '/rentals', mode: 'test', at: () => '/rentals?view=history', as: 'rentals-history' },
   { route: '/rentals/$rentalId', mode: 'test', at: tab('train', 'cost'), as: 'rental-cost' },
@@ -48,6 +55,12 @@ export const pages: readonly ConsolePage[] = [
     mode: 'test',
     at: ({ volumeId }) => `/volumes/${String(volumeId)}`,
     as: 'volume',
+  },
+  {
+    route: '/volumes/$volumeId',
+    mode: 'test',
+    at: ({ attachedVolumeId }) => `/volumes/${String(attachedVolumeId)}`,
+    as: 'volume-attached',
   },
   { route: '/marketplace', mode: 'test' },
   {
@@ -77,7 +90,9 @@ export const pages: readonly ConsolePage[] = [
   { route: '/invoices' },
   { route: '/invoices/$invoiceId', at: ({ invoiceId }) => `/invoices/${invoiceId}`, as: 'invoice' },
   { route: '/keys' },
+  { route: '/keys', at: () => '/keys?show=all', as: 'keys-all' },
   { route: '/ssh-keys' },
+  { route: '/ssh-keys', mode: 'test', as: 'ssh-keys-test' },
   { route: '/webhooks' },
   { route: '/webhooks/$webhookId', at: ({ webhookId }) => `/webhooks/${webhookId}`, as: 'webhook' },
   { route: '/team' },
@@ -100,27 +115,39 @@ export const pages: readonly ConsolePage[] = [
   },
   { route: '/operator', as: 'operator-overview' },
   { route: '/operator/nodes/$nodeId', at: ({ nodeId }) => `/operator/nodes/${nodeId}`, as: 'operator-node' },
+  {
+    route: '/operator/nodes/$nodeId',
+    at: ({ quarantinedNodeId }) => `/operator/nodes/${quarantinedNodeId}`,
+    as: 'operator-node-quarantined',
+  },
   { route: '/operator/fleet' },
   { route: '/operator/fleet', at: () => '/operator/fleet?view=table', as: 'operator-table' },
   { route: '/operator/maintenance' },
   { route: '/operator/rentals' },
   { route: '/operator/rentals', at: () => '/operator/rentals?tab=volumes', as: 'operator-lost-volumes' },
+  {
+    route: '/operator/rentals',
+    at: () => '/operator/rentals?tab=reservations',
+    as: 'operator-reservations',
+  },
   { route: '/operator/providers' },
   { route: '/operator/prices' },
+  { route: '/operator/prices', at: () => '/operator/prices?tab=coming', as: 'operator-prices-scheduled' },
+  { route: '/operator/prices', at: () => '/operator/prices?tab=all', as: 'operator-prices-history' },
+  { route: '/operator/prices', at: () => '/operator/prices?tab=reserve', as: 'operator-reserved-terms' },
   { route: '/operator/organisations' },
-  {
-    route: '/operator/organisations/$organisationId',
-    at: ({ organisationId }) => `/operator/organisations/${organisationId}`,
-    as: 'operator-organisation',
-  },
-  {
-    route: '/operator/organisations/$organisationId',
-    at: ({ organisationId }) => `/operator/organisations/${organisationId}?tab=members`,
-    as: 'operator-members',
-  },
+  organisation('operator-organisation', ({ organisationId }) => organisationId),
+  organisation('operator-members', ({ organisationId }) => `${organisationId}?tab=members`),
+  organisation('operator-organisation-rentals', ({ organisationId }) => `${organisationId}?tab=rentals`),
+  organisation('operator-discounts', ({ organisationId }) => `${organisationId}?tab=discounts`),
+  organisation('operator-organisation-audit', ({ organisationId }) => `${organisationId}?tab=audit`),
+  organisation('operator-organisation-frozen', ({ tenantId }) => tenantId),
+  organisation('operator-organisation-suspended', ({ suspendedId }) => suspendedId),
   { route: '/operator/suppliers' },
   { route: '/operator/suppliers', at: () => '/operator/suppliers?tab=machines', as: 'operator-machines' },
+  { route: '/operator/suppliers', at: () => '/operator/suppliers?tab=payouts', as: 'operator-payouts' },
   { route: '/operator/models' },
+  { route: '/operator/models', at: () => '/operator/models?model=quiet-chat', as: 'operator-model' },
   { route: '/operator/auditor' },
   {
     route: '/operator/auditor/$reportId',

@@ -7,6 +7,7 @@ import { openConsoleStack } from './console-stack.ts';
 import { pageName, showPages } from './open-page.ts';
 import { pages } from './pages.ts';
 import { seedConsole } from './seed.ts';
+import { payoutEnv } from './supplier-earnings.ts';
 
 /**
  * `npm run console:shots [-- PART…]`: screenshots of all pages and dialogs, or of those whose name contains a PART, in light and dark
@@ -23,7 +24,7 @@ const wanted = pages.filter((page) => {
 if (filters.length === 0) rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 await ensureTemplate();
-await using stack = await openConsoleStack();
+await using stack = await openConsoleStack({ env: payoutEnv });
 await using seeded = await seedConsole(stack);
 await using browser = await openBrowser();
 let taken = 0;
@@ -31,18 +32,20 @@ await showPages(browser, { stack, seeded }, wanted, async (tab, page, open) => {
   const name = pageName(page);
   const problems: string[] = [];
   try {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await tab.emulateMedia({ colorScheme });
-      // Opened again for each scheme, because browsers do not repaint all inherited colours when it changes.
-      await open();
-      for (const viewport of viewports) {
+    await open();
+    for (const viewport of viewports) {
+      if (page.opensPerWidth === true) {
+        await tab.setViewportSize(viewport);
+        await open();
+      }
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await tab.emulateMedia({ colorScheme });
         const overflow = await overflowOf(tab, viewport);
         if (colorScheme === 'light') problems.push(...overflow);
         const file = `${name}-${colorScheme}-${String(viewport.width)}.png`;
         await tab.screenshot({ path: path.join(folder, file), fullPage: page.prepare === undefined });
         taken += 1;
       }
-      await tab.setViewportSize(desktopViewport);
     }
   } catch (error) {
     problems.push(error instanceof Error ? error.message : String(error));

@@ -14,13 +14,17 @@ import { charge, usd } from '../../packages/core/src/money.fixture.ts';
 import { MOCK_MODEL, MOCK_REGION } from '../stack/mock-stack.ts';
 import type { ConsoleStack } from './console-stack.ts';
 import { addColleague, createOwner, createPerson, type Owner, type Person } from './accounts.ts';
+import { createCaller, type Call } from './api-call.ts';
+import { seedActions, type ActionTargets } from './seed-actions.ts';
+
+type RentalName = 'train' | 'paused' | 'broken' | 'old' | 'warming' | 'stuck';
 
 /** Creates an organisation with data for every page: through the API where that is fast, else by inserting rows. */
-export interface Seeded extends AsyncDisposable {
+export interface Seeded extends ActionTargets, AsyncDisposable {
   /** Owner, supplier and operator, who sees every page. */
   readonly owner: Owner;
   readonly newcomer: Person;
-  readonly rentals: Readonly<Record<'train' | 'paused' | 'broken' | 'old' | 'warming', number>>;
+  readonly rentals: Readonly<Record<RentalName, number>>;
   readonly volumeId: number;
   /** A marketplace machine and the instance on it. */
   readonly nodeName: string;
@@ -36,23 +40,6 @@ export interface Seeded extends AsyncDisposable {
   readonly organisationId: string;
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- a seed reads fields of answers that it depends on
-type Json = any;
-type Call = (method: string, path: string, body?: object) => Promise<Json>;
-
-function createCaller(apiUrl: string, key: string): Call {
-  return async (method, path, body) => {
-    const response = await fetch(apiUrl + path, {
-      method,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return text === '' ? null : JSON.parse(text);
-  };
-}
-
 const rentals = '/v2/on-demand/virtual-machine-rentals';
 const HOUR_USD = '2000000000';
 
@@ -66,11 +53,16 @@ export async function seedConsole(stack: ConsoleStack): Promise<Seeded> {
   const live = createCaller(stack.apiUrl, await owner.key('live'));
   const receiver = await startWebhookReceiver();
   const money = await seedMoney(stack, live, owner);
-  const fleet = await seedFleet(stack, live, owner);
+  const { nodeIds, machineId } = await seedFleet(stack, live, owner);
   const machines = await seedMachines(test);
   const market = await seedInstance(test);
   const people = await seedPeople(stack, live, owner);
   const requestId = await callModel(stack, test);
+  const actions = await seedActions(
+    stack,
+    { test, live },
+    { owner, nodeIds, rentalId: machines.rentals.train },
+  );
   return {
     owner,
     newcomer: await createPerson(stack, 'Grace Newcomer'),
@@ -79,8 +71,10 @@ export async function seedConsole(stack: ConsoleStack): Promise<Seeded> {
     ...machines,
     ...market,
     ...money,
-    ...fleet,
     ...people,
+    ...actions,
+    machineId,
+    nodeId: nodeIds[0] ?? '',
     webhookId: await seedWebhook(live, receiver),
     invoiceId: await insertInvoice(stack.db, owner.orgId),
     statementId: await insertStatement(stack.db, owner.orgId),
@@ -100,18 +94,18 @@ async function seedMachines(call: Call): Promise<Pick<Seeded, 'rentals' | 'volum
   const fault = (name: string, more: object = {}): object => ({
     tags: { 'millrace.fault': name, ...more },
   });
-  const [train, paused, broken, old, warming] = await Promise.all([
-    rent('train', { gpuCount: 2, monitoringEnabled: true, tags: { team: 'research' } }),
+  const [train, paused, broken, old, warming, stuck] = await Promise.all([
+    rent('train', { gpuCount: 2, monitoringEnabled: true, ttlSeconds: 604_800, tags: { team: 'research' } }),
     rent('paused'),
     rent('broken', fault('boot-fails')),
     rent('old'),
     rent('warming', fault('slow-boot', { 'millrace.fault.after_ms': '3600000' })),
+    rent('stuck', fault('stuck-terminate', { 'millrace.fault.for_ms': '3600000' })),
   ]);
-  await Promise.all([train, paused, old].map((id) => waitForStatus(call, id, 'Running')));
-  const end = { rentalId: old, reason: 'done' };
+  await Promise.all([train, paused, old, stuck].map((id) => waitForStatus(call, id, 'Running')));
   await Promise.all([
     call('POST', `/v2/on-demand/rentals/${paused}/stop`, { release: true }),
-    call('POST', `${rentals}/terminate`, end),
+    ...[old, stuck].map((rentalId) => call('POST', `${rentals}/terminate`, { rentalId, reason: 'done' })),
   ]);
   const volume = await call('POST', '/v2/on-demand/storage-volumes', {
     region: MOCK_REGION,
@@ -120,12 +114,15 @@ async function seedMachines(call: Call): Promise<Pick<Seeded, 'rentals' | 'volum
     sizeInGb: 512,
   });
   const volumePath = `/v2/on-demand/storage-volumes/${volume.storageVolumeId}`;
-  await eventually({ what: 'the volume to be active', timeoutMs: 60_000 }, async () => {
+  await eventually({ what: 'the volume to be active', timeoutMs: 600_000 }, async () => {
     return (await call('GET', volumePath)).status === 'active';
   });
   await call('POST', `${volumePath}/snapshots`, { label: 'monday' });
   await Promise.all([waitForStatus(call, old, 'Terminated'), waitForStatus(call, paused, 'off')]);
-  return { rentals: { train, paused, broken, old, warming }, volumeId: volume.storageVolumeId as number };
+  return {
+    rentals: { train, paused, broken, old, warming, stuck },
+    volumeId: volume.storageVolumeId as number,
+  };
 }
 
 async function seedInstance(call: Call): Promise<Pick<Seeded, 'nodeName' | 'instanceName'>> {
@@ -143,7 +140,7 @@ async function seedInstance(call: Call): Promise<Pick<Seeded, 'nodeName' | 'inst
 }
 
 async function waitForStatus(call: Call, id: number, status: string): Promise<void> {
-  await eventually({ what: `rental ${id} to be ${status}`, timeoutMs: 60_000 }, async () => {
+  await eventually({ what: `rental ${id} to be ${status}`, timeoutMs: 600_000 }, async () => {
     const rental = await call('GET', `/v2/on-demand/rentals/${id}`);
     return rental.status === status || rental.power === status;
   });
@@ -170,7 +167,7 @@ async function seedFleet(
   stack: ConsoleStack,
   call: Call,
   { orgId }: Owner,
-): Promise<Pick<Seeded, 'machineId' | 'nodeId'>> {
+): Promise<{ readonly machineId: string; readonly nodeIds: readonly string[] }> {
   await insertMarketplaceProvider(stack.db);
   const { nodeId: machineId } = await insertSupplierMachine(stack.db, {
     orgId,
@@ -188,8 +185,7 @@ async function seedFleet(
       reason: 'The list of this year',
     });
   }
-  const [nodeId = ''] = nodeIds;
-  return { machineId, nodeId };
+  return { machineId, nodeIds };
 }
 
 async function seedPeople(stack: ConsoleStack, call: Call, owner: Owner): Promise<Record<never, never>> {

@@ -1,27 +1,22 @@
-import { openMeters, changeMeters } from '@millrace/core/metering';
-import { supplierRate } from '@millrace/core/suppliers';
-import { ppm } from '@millrace/platform/money';
 import { insertMarketplaceProvider, insertSupplierMachine } from '@millrace/testing';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { charge, credit, inTransaction, usd } from '../../packages/core/src/money.fixture.ts';
+import { charge, credit, usd } from '../../packages/core/src/money.fixture.ts';
 import { createOwner, withMode, type Owner } from './accounts.ts';
-import { loadAxe, violationsOf } from './axe.ts';
+import { expectAccessible } from './axe.ts';
 import { openBrowser, type TabSession, type TestBrowser } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
 import { inputDevices, useInput, type InputDevice } from './inputs.ts';
 import { waitUntilLoaded } from './open-page.ts';
+import { payoutEnv, rentFrom } from './supplier-earnings.ts';
 
 // The charges of a tenant and the earnings of its supplier in a real browser.
-
-const HOUR_MS = 3_600_000;
 
 let stack: ConsoleStack;
 let browser: TestBrowser;
 let operator: Owner;
 beforeAll(async () => {
-  const env = { MILLRACE_PAYOUT_HOLD_DAYS: '0' };
-  [stack, browser] = await Promise.all([openConsoleStack({ gateway: false, env }), openBrowser()]);
+  [stack, browser] = await Promise.all([openConsoleStack({ gateway: false, env: payoutEnv }), openBrowser()]);
   operator = await createOwner(stack, { organisation: 'Mill Cloud', isOperator: true });
   await insertMarketplaceProvider(stack.db);
 });
@@ -40,14 +35,6 @@ const asUser = (who: Owner, path: string, work: (tab: TabSession) => Promise<voi
     },
   );
 
-async function expectAccessible(page: Page): Promise<void> {
-  await loadAxe(page);
-  const light = await violationsOf(page, 'light');
-  const dark = await violationsOf(page, 'dark');
-  await page.emulateMedia({ colorScheme: 'light' });
-  expect([...light, ...dark]).toEqual([]);
-}
-
 /** Exact amount in nano-USD, even if the text is rounded. */
 const amount = (place: Page | Locator, nano: bigint): Locator =>
   place.locator(`data[value="${String(nano)}"]`).first();
@@ -56,29 +43,6 @@ async function createTenant(): Promise<Owner> {
   const tenant = await createOwner(stack, { organisation: 'Quiet River Labs' });
   await credit(stack, tenant.orgId, { amount: usd(100) });
   return tenant;
-}
-
-/** The tenant rents one GPU of the supplier for ten hours at a dollar an hour; the fee is ten per cent. */
-async function rentFrom(supplier: Owner, tenant: Owner): Promise<void> {
-  const endedMs = Date.now() - HOUR_MS;
-  await inTransaction(stack, async (tx) => {
-    const [meter] = await openMeters(tx, tenant.orgId, [
-      {
-        mode: 'live',
-        cause: { kind: 'rental', id: '1042' },
-        name: 'gpu',
-        product: 'instance',
-        ratePerHour: usd(1),
-        quantity: 1,
-        unit: 'gpu',
-        supplier: { orgId: supplier.orgId, ratePerHour: supplierRate(usd(1), ppm(100_000)) },
-        funding: { kind: 'ahead' },
-        at: new Date(endedMs - 10 * HOUR_MS),
-      },
-    ]);
-    if (meter === undefined) throw new Error('no meter');
-    await changeMeters(tx, tenant.orgId, [{ do: 'close', meterId: meter.id, at: new Date(endedMs) }]);
-  });
 }
 
 async function createSupplier(name: string): Promise<Owner> {
@@ -166,7 +130,8 @@ test.each(inputDevices)(
   async (device) => {
     const supplier = await createSupplier(`East Computing ${device}`);
     const payout = payoutAmounts[device];
-    await rentFrom(supplier, await createTenant());
+    const tenant = await createTenant();
+    await rentFrom(stack, supplier.orgId, tenant.orgId);
     await asUser(supplier, '/supplier', async ({ page }) => {
       const input = useInput(page, device);
       const main = page.getByRole('main');

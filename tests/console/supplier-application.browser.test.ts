@@ -1,7 +1,6 @@
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createOwner, withMode, type Owner } from './accounts.ts';
-import { loadAxe, violationsOf } from './axe.ts';
+import { expectAccessible } from './axe.ts';
 import { openBrowser, type TabSession, type TestBrowser } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
 import { inputDevices, useInput } from './inputs.ts';
@@ -38,14 +37,6 @@ const asUser = (who: Owner, path: string, work: (tab: TabSession) => Promise<voi
       await work(tab);
     },
   );
-
-async function expectAccessible(page: Page): Promise<void> {
-  await loadAxe(page);
-  const light = await violationsOf(page, 'light');
-  const dark = await violationsOf(page, 'dark');
-  await page.emulateMedia({ colorScheme: 'light' });
-  expect([...light, ...dark]).toEqual([]);
-}
 
 test.each(inputDevices)(
   'a supplier applies and an operator approves the application with the %s',
