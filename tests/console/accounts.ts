@@ -8,7 +8,7 @@ import {
   systemAuditContext,
   type KeyMode,
 } from '@millrace/core/identity';
-import { parseId, type OrgId } from '@millrace/platform/ids';
+import { parseId, type OrgId, type UserId } from '@millrace/platform/ids';
 import { eventually, uniqueId, type TestSmtp } from '@millrace/testing';
 import { randomClientIp, type StorageState } from './browser.ts';
 
@@ -30,6 +30,7 @@ export interface Person {
 
 export interface Owner extends Person {
   readonly orgId: OrgId;
+  readonly userId: UserId;
   /** Creates an API key with all permissions of the owner. */
   key(mode: KeyMode): Promise<string>;
 }
@@ -52,8 +53,16 @@ export async function createPerson(place: AccountDeps, name = 'Ada Miller'): Pro
   const confirmed = await fetch(await emailLink(place.smtp, email, /verify-email/), { redirect: 'manual' });
   if (confirmed.status >= 400)
     throw new Error(`The email address was not verified: ${await confirmed.text()}`);
-  const signedIn = await post(place, '/auth/sign-in/email', { email, password });
-  return { name, email, password, session: toStorageState(place.apiUrl, signedIn.headers.getSetCookie()) };
+  return { name, email, password, session: await signIn(place.apiUrl, { email, password }) };
+}
+
+/** Session of a user with a verified email address. */
+export async function signIn(
+  apiUrl: string,
+  credentials: { readonly email: string; readonly password: string },
+): Promise<StorageState> {
+  const signedIn = await post({ apiUrl }, '/auth/sign-in/email', credentials);
+  return toStorageState(apiUrl, signedIn.headers.getSetCookie());
 }
 
 export async function createOwner(
@@ -74,14 +83,16 @@ export async function createOwner(
   if (orgId === null) throw new Error(`The organisation has no id: ${organisation.id}`);
   const { db } = place;
   const committed = 'read committed' as const;
-  await db.transaction({ name: 'give rights', isolation: committed }, async (tx) => {
+  const userId = await db.transaction({ name: 'give rights', isolation: committed }, async (tx) => {
     const user = await ensureUser(tx, { email: person.email });
     if (options.isOperator === true) await grantPlatformRole(tx, user.id, 'operator');
     if (options.supplies === true) await markSupplier(tx, orgId);
+    return user.id;
   });
   return {
     ...person,
     orgId,
+    userId,
     key: (mode) =>
       db.transaction({ name: 'seed key', isolation: committed }, async (tx) => {
         const user = await ensureUser(tx, { email: person.email });
@@ -105,7 +116,7 @@ export function withMode(session: StorageState, url: string, orgId: OrgId, mode:
 }
 
 async function post(
-  place: AccountDeps,
+  place: Pick<AccountDeps, 'apiUrl'>,
   path: string,
   body: object,
   headers: Readonly<Record<string, string>> = {},

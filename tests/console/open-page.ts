@@ -92,7 +92,7 @@ export async function waitUntilLoaded(page: Page): Promise<void> {
 }
 
 /** Requests of a tab. Event feeds are left out, because they stay open. */
-function trackRequests(page: Page): { ended(): Promise<void> } {
+export function trackRequests(page: Page): { ended(): Promise<void> } {
   const open = new Set<Request>();
   page.on('request', (request) => {
     if (!/\/events(\?|$)/.test(request.url())) open.add(request);

@@ -1,8 +1,8 @@
 import type { Page, PagePromise } from '@millrace/sdk';
 import type { Millrace } from '@millrace/sdk';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, type InfiniteData } from '@tanstack/react-query';
 import type { LucideIcon } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { useDeferredValue, useMemo, type ReactNode } from 'react';
 import type { ResourceName } from '../api/queries.ts';
 import { useSession } from '../api/session.tsx';
 import { Button } from './button.tsx';
@@ -15,6 +15,11 @@ interface PageParam<Item> {
   readonly after: Page<Item>;
   readonly previous: PageParam<Item> | null;
 }
+
+/** The items of all pages. An item that did not change is the same object after a refresh, so its row is not rendered again. */
+const selectItems = <Item,>({ pages }: InfiniteData<Page<Item>>): { readonly items: readonly Item[] } => ({
+  items: pages.flatMap(({ items }) => [...items]),
+});
 
 /** Reads a paginated list. */
 export function usePages<Item>(
@@ -41,6 +46,7 @@ export function usePages<Item>(
     getNextPageParam: (last: Page<Item>, _pages, param): PageParam<Item> | undefined =>
       last.nextCursor === null ? undefined : { after: last, previous: param },
     getPreviousPageParam: (_first, _pages, param) => (param === null ? undefined : param.previous),
+    select: selectItems<Item>,
     ...(options.pagesMax !== undefined && { maxPages: options.pagesMax }),
     enabled: options.enabled ?? true,
     ...(refetchMs === undefined ? {} : { refetchInterval: intervalOf(refetchMs) }),
@@ -81,7 +87,13 @@ export function PagedTable<Item>(props: PagedTableProps<Item> & Partial<Keyed<It
   const { pages, what, caption, columns, rowKey = rowId, icon, empty, hint, action, keep } = props;
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = pages;
   const { hasPreviousPage, fetchPreviousPage, isFetchingPreviousPage } = pages;
-  if (data === undefined) {
+  // Rendering hundreds of rows must not delay input.
+  const items = useDeferredValue(data?.items);
+  const rows = useMemo(
+    () => (keep === undefined ? items : items?.filter((item) => keep(item))),
+    [items, keep],
+  );
+  if (items === undefined || rows === undefined) {
     if (error === null) return <TableSkeleton what={what} columns={columns.length} />;
     return (
       <div className="p-4">
@@ -89,8 +101,6 @@ export function PagedTable<Item>(props: PagedTableProps<Item> & Partial<Keyed<It
       </div>
     );
   }
-  const all = data.pages.flatMap((page) => [...page.items]);
-  const rows = keep === undefined ? all : all.filter((item) => keep(item));
   // A later page may contain matches.
   if (rows.length === 0 && !hasNextPage) {
     return (
@@ -99,7 +109,7 @@ export function PagedTable<Item>(props: PagedTableProps<Item> & Partial<Keyed<It
       </EmptyState>
     );
   }
-  const hidden = all.length - rows.length;
+  const hidden = items.length - rows.length;
   return (
     <>
       {hasPreviousPage && (

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { memo, type ReactNode } from 'react';
 
 export interface Column<Row> {
   readonly head: string;
@@ -72,6 +72,8 @@ const many: Layout = {
 
 export const MANY_COLUMNS = 6;
 
+const layoutOf = (columns: readonly unknown[]): Layout => (columns.length < MANY_COLUMNS ? few : many);
+
 /** A table on wide screens and cards on narrow ones, always a table to screen readers. */
 export function Table<Row extends Identified>(props: TableProps<Row>): ReactNode;
 export function Table<Row>(props: TableProps<Row> & Keyed<Row>): ReactNode;
@@ -81,7 +83,7 @@ export function Table<Row>({
   rows,
   rowKey = rowId,
 }: TableProps<Row> & Partial<Keyed<Row>>) {
-  const layout = columns.length < MANY_COLUMNS ? few : many;
+  const layout = layoutOf(columns);
   return (
     // Scrolls instead of clipping columns. Positioned, so that it also clips texts for screen readers.
     <div className={`relative ${layout.frame}`}>
@@ -103,34 +105,45 @@ export function Table<Row>({
         </thead>
         <tbody role="rowgroup" className={`block ${layout.body}`}>
           {rows.map((row) => (
-            <tr
-              key={rowKey(row)}
-              role="row"
-              className={`border-line block border-b px-4 py-2 last:border-b-0 ${layout.row}`}
-            >
-              {columns.map(({ head, cell, right, main }) => (
-                <td
-                  key={head}
-                  role="cell"
-                  className={`flex items-baseline justify-between gap-3 py-1 ${layout.cell} ${right === true ? `${layout.rightCell} tabular-nums` : ''} ${main === true ? 'font-medium' : ''}`}
-                >
-                  <span
-                    aria-hidden
-                    className={`text-soft shrink-0 text-xs font-normal ${layout.label} ${main === true ? 'hidden' : ''}`}
-                  >
-                    {head}
-                  </span>
-                  <span
-                    className={`min-w-0 break-words ${layout.value} ${main === true ? '' : `text-right ${layout.leftValue}`} ${right === true ? layout.rightValue : ''}`}
-                  >
-                    {cell(row)}
-                  </span>
-                </td>
-              ))}
-            </tr>
+            <MemoRow key={rowKey(row)} row={row} columns={columns} />
           ))}
         </tbody>
       </table>
     </div>
   );
 }
+
+interface TableRowProps<Row> {
+  readonly row: Row;
+  readonly columns: readonly Column<Row>[];
+}
+
+function TableRow<Row>({ row, columns }: TableRowProps<Row>) {
+  const layout = layoutOf(columns);
+  return (
+    <tr role="row" className={`border-line block border-b px-4 py-2 last:border-b-0 ${layout.row}`}>
+      {columns.map(({ head, cell, right, main }) => (
+        <td
+          key={head}
+          role="cell"
+          className={`flex items-baseline justify-between gap-3 py-1 ${layout.cell} ${right === true ? `${layout.rightCell} tabular-nums` : ''} ${main === true ? 'font-medium' : ''}`}
+        >
+          <span
+            aria-hidden
+            className={`text-soft shrink-0 text-xs font-normal ${layout.label} ${main === true ? 'hidden' : ''}`}
+          >
+            {head}
+          </span>
+          <span
+            className={`min-w-0 break-words ${layout.value} ${main === true ? '' : `text-right ${layout.leftValue}`} ${right === true ? layout.rightValue : ''}`}
+          >
+            {cell(row)}
+          </span>
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+/** Renders a row again only if its item changed, provided that the columns are a constant. */
+const MemoRow = memo(TableRow) as typeof TableRow;

@@ -24,12 +24,37 @@ export function Timestamp({ at }: Readonly<{ at: string }>) {
   );
 }
 
+const TICK_MS = 5_000;
+const listeners = new Set<() => void>();
+let ticking: ReturnType<typeof setInterval> | undefined;
+
+/** One timer for all times on the page, which may be hundreds. */
+function onTick(listener: () => void): () => void {
+  listeners.add(listener);
+  ticking ??= setInterval(() => {
+    for (const each of listeners) each();
+  }, TICK_MS);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(ticking);
+    ticking = undefined;
+  };
+}
+
 /** Relative time; the tooltip shows the timestamp. */
 export function RelativeTime({ at }: Readonly<{ at: string }>) {
-  const now = useNow(5_000);
+  const [now, setNow] = useState(nowMs);
+  const text = relativeText(at, now);
+  // Renders only when the text changes.
+  useEffect(
+    () =>
+      onTick(() => setNow((old) => (relativeText(at, nowMs()) === relativeText(at, old) ? old : nowMs()))),
+    [at],
+  );
   return (
     <time dateTime={at} title={zoned.format(new Date(at))} className="whitespace-nowrap tabular-nums">
-      {relativeText(at, now)}
+      {text}
     </time>
   );
 }

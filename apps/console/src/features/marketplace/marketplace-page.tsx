@@ -102,7 +102,7 @@ function Machines({ search, hasPerformance, onSort }: MachinesProps) {
   const groups = useMemo(
     () =>
       groupMachines(
-        (data?.pages ?? []).flatMap(({ items }) => [...items]),
+        [...(data?.items ?? [])],
         sort === 'value' ? 'value' : 'listed',
       ),
     [data, sort],

@@ -62,7 +62,7 @@ function Members() {
     { changes: ['team', 'me'] },
   );
   const off = mayNot('members:write');
-  const onlyOwner = pages.data === undefined || pages.hasNextPage ? null : findOnlyOwner(pages.data.pages);
+  const onlyOwner = pages.data === undefined || pages.hasNextPage ? null : findOnlyOwner(pages.data.items);
   return (
     <Card flush title="Members">
       {change.error !== null && <Problem error={change.error} doing="change the role" />}
@@ -147,8 +147,8 @@ function RemoveMember({ member, onClose }: Readonly<{ member: Member | null; onC
 }
 
 /** The user id of the only owner; null if there are several. */
-function findOnlyOwner(pages: readonly { readonly items: readonly Member[] }[]): string | null {
-  const owners = pages.flatMap(({ items }) => items.filter(({ role }) => role === 'owner'));
+function findOnlyOwner(members: readonly Member[]): string | null {
+  const owners = members.filter(({ role }) => role === 'owner');
   return owners.length === 1 ? (owners[0]?.userId ?? null) : null;
 }
 

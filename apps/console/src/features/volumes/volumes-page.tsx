@@ -52,7 +52,7 @@ function Volumes() {
       refetchMs: (volumes) => (volumes.some((volume) => volumePhase(volume) === 'creating') ? 2_000 : 15_000),
     },
   );
-  const restoring = useRestores((pages.data?.pages ?? []).flatMap(({ items }) => items));
+  const restoring = useRestores(pages.data?.items ?? []);
   const create = (
     <Button kind="primary" off={denied} onClick={() => setCreating(true)}>
       Create volume

@@ -75,7 +75,7 @@ export function Deliveries({ webhook }: Readonly<{ webhook: Webhook }>) {
       client.webhooks.listDeliveries({ webhookId, ...(status === undefined ? {} : { status }) }, { signal }),
     { refetchMs: moving ? 2_000 : 15_000 },
   );
-  const anyMoving = hasPendingDeliveries(deliveries.data?.pages.flatMap((page) => [...page.items]) ?? []);
+  const anyMoving = hasPendingDeliveries(deliveries.data?.items ?? []);
   if (anyMoving !== moving) setMoving(anyMoving);
   return (
     <Card

@@ -30,7 +30,7 @@ export function NodeHistory({ node }: Readonly<{ node: Node }>) {
   const pages = usePages(['admin', 'node', node.id, 'transitions', node.statusSince], (client, signal) =>
     client.admin.nodes.listTransitions({ nodeId: node.id, limit: 20 }, { signal }),
   );
-  const transitions = pages.data?.pages.flatMap(({ items }) => [...items]);
+  const transitions = pages.data?.items;
   return (
     <Card title="History">
       {pages.error !== null && (

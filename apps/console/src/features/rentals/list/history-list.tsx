@@ -4,12 +4,28 @@ import { Button } from '../../../ui/button.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Money } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
+import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { RentalFilters } from './filters.tsx';
 import { PAGE_SIZE, PAGES_MAX } from './paging.ts';
 import { rentalTitle, rentalHardwareText, type EndedRental } from '../rental.ts';
 import { daysPeriod, type RentalsSearch } from '../search.ts';
 import { TextLink } from '../../../ui/link.tsx';
+
+const columns: readonly Column<EndedRental>[] = [
+  { head: 'Name', main: true, cell: (ended) => <Name ended={ended} /> },
+  { head: 'Region', cell: ({ region }) => region ?? '–' },
+  {
+    head: 'Started',
+    cell: ({ startedAt }) => (startedAt === null ? 'never ran' : <Timestamp at={startedAt} />),
+  },
+  {
+    head: 'Ended',
+    cell: ({ terminatedAt }) => (terminatedAt === null ? '' : <Timestamp at={terminatedAt} />),
+  },
+  { head: 'Reason', cell: ({ terminationReason }) => terminationReason ?? '' },
+  { head: 'Cost', right: true, cell: ({ finalCost }) => <Money nano={finalCost.nanoUsd} /> },
+];
 
 export function HistoryList({ search }: Readonly<{ search: RentalsSearch }>) {
   const navigate = useNavigate();
@@ -43,20 +59,7 @@ export function HistoryList({ search }: Readonly<{ search: RentalsSearch }>) {
             )
           }
           hint={isFiltered ? undefined : 'Terminated rentals and their cost appear here.'}
-          columns={[
-            { head: 'Name', main: true, cell: (ended) => <Name ended={ended} /> },
-            { head: 'Region', cell: ({ region }) => region ?? '–' },
-            {
-              head: 'Started',
-              cell: ({ startedAt }) => (startedAt === null ? 'never ran' : <Timestamp at={startedAt} />),
-            },
-            {
-              head: 'Ended',
-              cell: ({ terminatedAt }) => (terminatedAt === null ? '' : <Timestamp at={terminatedAt} />),
-            },
-            { head: 'Reason', cell: ({ terminationReason }) => terminationReason ?? '' },
-            { head: 'Cost', right: true, cell: ({ finalCost }) => <Money nano={finalCost.nanoUsd} /> },
-          ]}
+          columns={columns}
         />
       </Card>
     </>

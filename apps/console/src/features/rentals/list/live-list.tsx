@@ -4,6 +4,7 @@ import { Button } from '../../../ui/button.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { LiveCost, Money, PerHour } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
+import type { Column } from '../../../ui/table.tsx';
 import { RelativeTime } from '../../../ui/time.tsx';
 import { RentalFilters } from './filters.tsx';
 import { PAGE_SIZE, PAGES_MAX } from './paging.ts';
@@ -26,6 +27,30 @@ const noneYet = {
     </LinkButton>
   ),
 };
+
+/** A constant, so that only rows that changed are rendered again. */
+const columns: readonly Column<Rental>[] = [
+  { head: 'Name', main: true, cell: (rental) => <Name rental={rental} /> },
+  { head: 'Status', cell: (rental) => <RentalState rental={rental} /> },
+  { head: 'Region', cell: ({ region }) => region },
+  {
+    head: 'Price',
+    right: true,
+    cell: ({ currentTerm, liveCostPerHourNanoUsd: live }) => (
+      <>
+        <PerHour usd={currentTerm.costPerHour} />
+        <LiveCost nano={live} perHour />
+      </>
+    ),
+  },
+  {
+    head: 'Spent so far',
+    right: true,
+    cell: ({ costSoFarNanoUsd }) => <Money nano={costSoFarNanoUsd} />,
+  },
+  { head: 'Created', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  { head: 'Actions', cell: (rental) => <RentalActions rental={rental} isSmall /> },
+];
 
 export function LiveList({ search }: Readonly<{ search: RentalsSearch }>) {
   const navigate = useNavigate();
@@ -60,28 +85,7 @@ export function LiveList({ search }: Readonly<{ search: RentalsSearch }>) {
           what="rentals"
           caption="Active rentals"
           {...(status === undefined && type === undefined ? noneYet : noneFits)}
-          columns={[
-            { head: 'Name', main: true, cell: (rental) => <Name rental={rental} /> },
-            { head: 'Status', cell: (rental) => <RentalState rental={rental} /> },
-            { head: 'Region', cell: ({ region }) => region },
-            {
-              head: 'Price',
-              right: true,
-              cell: ({ currentTerm, liveCostPerHourNanoUsd: live }) => (
-                <>
-                  <PerHour usd={currentTerm.costPerHour} />
-                  <LiveCost nano={live} perHour />
-                </>
-              ),
-            },
-            {
-              head: 'Spent so far',
-              right: true,
-              cell: ({ costSoFarNanoUsd }) => <Money nano={costSoFarNanoUsd} />,
-            },
-            { head: 'Created', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
-            { head: 'Actions', cell: (rental) => <RentalActions rental={rental} isSmall /> },
-          ]}
+          columns={columns}
         />
       </Card>
     </>
