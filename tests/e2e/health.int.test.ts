@@ -1,18 +1,24 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
   createTestDatabase,
   engineEnv,
   eventually,
   freePorts,
+  makeCertificate,
   startApiProcess,
   startProcess,
   startTcpProxy,
   startWorkerProcess,
   testEndpoints,
   testNames,
+  type TestCertificate,
   type TestDatabase,
   type TestProcess,
 } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 
 const TOKEN = 'token-of-the-monitoring';
 const COMMIT = 'b1946ac92492d2347c6235b4d2611184b1946ac9';
@@ -131,6 +137,47 @@ describe('health of processes', () => {
     expect(await api.stop()).toBe(0);
   });
 });
+
+test('an api serves a renewed certificate without a restart', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'renewed-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const [certFile, keyFile] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
+  const write = async ({ certificate, key }: TestCertificate): Promise<void> => {
+    await writeFile(certFile, certificate);
+    await writeFile(keyFile, key);
+  };
+  const [first, second] = [await makeCertificate('first'), await makeCertificate('second')];
+  await write(first);
+  const [port = 0] = await freePorts(1);
+  await using api = await startProcess({
+    name: 'api',
+    entry: 'apps/api/src/main.ts',
+    env: {
+      ...engineEnv({ database, names }),
+      MILLRACE_HTTP_PORT: String(port),
+      MILLRACE_HTTP_TLS_CERT_FILE: certFile,
+      MILLRACE_HTTP_TLS_KEY_FILE: keyFile,
+    },
+  });
+  const serves = ({ certificate }: TestCertificate) =>
+    eventually({ what: 'the certificate is served' }, () => isReadyOver(port, certificate));
+  await serves(first);
+  await write(second);
+  await serves(second);
+  expect(await api.stop()).toBe(0);
+});
+
+/** Trusts only this certificate. */
+function isReadyOver(port: number, ca: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const call = request({ host: '127.0.0.1', port, path: '/readyz', ca, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    call.once('error', () => resolve(false));
+    call.end();
+  });
+}
 
 async function untilLameDuck(readyUrl: string): Promise<void> {
   await eventually({ what: 'the process is not ready' }, async () => {

@@ -20,6 +20,7 @@ import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { secondsToMs } from '@millrace/platform/money';
 import { connectNatsInBackground } from '@millrace/platform/nats';
+import { tlsFilesOf, watchTlsFiles } from '@millrace/platform/net';
 import { createSealer } from '@millrace/platform/secrets';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { connectValkey } from '@millrace/platform/valkey';
@@ -98,13 +99,18 @@ async function start(config: ApiConfig): Promise<void> {
   lifecycle.onDrain('pools', 'nats', () => nats.close());
   lifecycle.onDrain('pools', 'telemetry', () => telemetry.shutdown());
 
+  const files = tlsFilesOf(config.http);
+  if (files !== null) {
+    const watch = watchTlsFiles({ ...files, server: api.server.fastify.server, clock, log });
+    lifecycle.onDrain('consumers', 'TLS files', () => watch.stop());
+  }
   const bound = await api.server.listen({ host: config.http.host, port: config.http.port });
   lifecycle.started();
   log.info({ ...bound, tls: config.http.tlsCert !== null, cell }, 'listening');
 }
 
 function apiSettingsOf(config: ApiConfig, build: BuildInfo) {
-  const { tlsCert, tlsKey } = config.http;
+  const tls = tlsFilesOf(config.http)?.loaded;
   return {
     organisationRpm: config.rateLimits.defaultRpm,
     fundedRpm: config.rateLimits.fundedRpm,
@@ -134,7 +140,7 @@ function apiSettingsOf(config: ApiConfig, build: BuildInfo) {
       personRpm: config.rateLimits.personRpm,
       failedAuthRpm: config.rateLimits.failedAuthRpm,
     },
-    ...(tlsCert === null || tlsKey === null ? {} : { tls: { cert: tlsCert, key: tlsKey } }),
+    ...(tls === undefined ? {} : { tls }),
   } satisfies Partial<ApiDeps>;
 }
 

@@ -26,6 +26,7 @@ import {
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { connectNats, type NatsClient } from '@millrace/platform/nats';
+import { tlsFilesOf, watchTlsFiles } from '@millrace/platform/net';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
 import type { GatewayConfig } from './config.ts';
@@ -114,7 +115,7 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
     limits: { longestRequestMs, bodyBytes: config.gateway.bodyBytes },
     slots,
     upstreams: { silenceMs: config.gateway.silenceMs },
-    tls: tlsOptionsOf(config),
+    tls: tlsFilesOf(config.http)?.loaded ?? null,
     health,
     leaving: lifecycle.leaving,
   });
@@ -135,6 +136,11 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
   const healthAt = { host: config.health.host, port: config.gateway.healthPort };
   const healthServer = await startHealthServer(healthAt, health);
   lifecycle.onDrain('pools', 'health', () => healthServer.close());
+  const files = tlsFilesOf(config.http);
+  if (files !== null) {
+    const watch = watchTlsFiles({ ...files, server: gateway.server, clock: systemClock, log });
+    lifecycle.onDrain('consumers', 'TLS files', () => watch.stop());
+  }
   return listen(gateway.server, config);
 }
 
@@ -194,9 +200,4 @@ function watchClock(reference: RemoteClock, lifecycle: Lifecycle, log: Logger): 
       if (problem !== null) throw new NotReadyError(problem);
     },
   });
-}
-
-function tlsOptionsOf({ http }: GatewayConfig): { readonly cert: string; readonly key: string } | null {
-  const { tlsCert, tlsKey } = http;
-  return tlsCert === null || tlsKey === null ? null : { cert: tlsCert, key: tlsKey };
 }

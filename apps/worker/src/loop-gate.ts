@@ -43,6 +43,7 @@ export const ungatedLoops: Readonly<Record<string, string>> = {
   // Loops of other processes.
   'gateway deadlines': 'Runs in gateways.',
   'gateway leases': 'Runs in gateways.',
+  'TLS files': 'Runs in the API and in gateways: reads two files.',
   'expired sessions': 'Runs in the API: deletes by age.',
   supervision: 'Runs on storage nodes.',
 };

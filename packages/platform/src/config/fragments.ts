@@ -35,6 +35,18 @@ const httpVariables = {
     expected: 'the path of the PEM private key of the certificate',
     example: '/etc/millrace/tls.key',
   },
+  tlsCertFile: {
+    env: 'MILLRACE_HTTP_TLS_CERT_FILE',
+    schema: values.text.nullable().default(null),
+    expected: 'the path of a PEM certificate chain',
+    example: '/etc/millrace/tls.crt',
+  },
+  tlsKeyFile: {
+    env: 'MILLRACE_HTTP_TLS_KEY_FILE',
+    schema: values.text.nullable().default(null),
+    expected: 'the path of the PEM private key of the certificate',
+    example: '/etc/millrace/tls.key',
+  },
   trustedProxies: {
     env: 'MILLRACE_HTTP_TRUSTED_PROXIES',
     schema: values.listOf(values.cidr).default([]),

@@ -77,6 +77,7 @@ export const loopCatalog: Readonly<Record<string, LoopEntry>> = {
   'compare the restore mark': 'One mark of the installation.',
   'compare clocks': "Reads one time, the database's.",
   'register with Restate': 'The handlers of this process.',
+  'TLS files': 'Reads two files.',
   'expired sessions': 'One statement that deletes rows by age.',
   'follow the listing': 'Reads machines into memory by pages, and writes nothing.',
   'serve names':

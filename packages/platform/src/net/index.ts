@@ -7,3 +7,4 @@ export {
   type NetGuard,
 } from './guard.ts';
 export { isLoopback } from './loopback.ts';
+export { tlsFilesOf, watchTlsFiles, type TlsFilesOptions } from './tls-files.ts';

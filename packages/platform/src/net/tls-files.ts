@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises';
+import type { Server as HttpServer } from 'node:http';
+import { createSecureContext, Server as TlsServer } from 'node:tls';
+import type { Timer } from '../clock/index.ts';
+import { startLoop, type Loop } from '../lifecycle/index.ts';
+import type { Logger } from '../log/index.ts';
+
+export interface TlsFilesOptions {
+  readonly server: HttpServer;
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** The certificate and key that the server has already. */
+  readonly loaded: { readonly cert: string; readonly key: string };
+  readonly clock: Timer;
+  readonly log: Logger;
+  readonly everyMs?: number;
+}
+
+const EVERY_MS = 10_000;
+
+/**
+ * Uses a changed certificate for new connections; open ones keep theirs. Until certificate and key fit each other, the
+ * server keeps the earlier pair: programs that renew certificates write one file after the other.
+ */
+export function watchTlsFiles(options: TlsFilesOptions): Loop {
+  const { server, certFile, keyFile, clock, log, everyMs = EVERY_MS } = options;
+  let { cert, key } = options.loaded;
+  const watching = { name: 'TLS files', clock, log, idleMs: everyMs, maxBackoffMs: everyMs };
+  return startLoop(watching, async () => {
+    const [newCert, newKey] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
+    if (newCert === cert && newKey === key) return 'idle';
+    const pair = { cert: newCert, key: newKey, minVersion: 'TLSv1.2' } as const;
+    // Throws if they do not fit, which `setSecureContext` may notice only at the next handshake.
+    createSecureContext(pair);
+    if (!(server instanceof TlsServer)) throw new TypeError('The server does not use TLS.');
+    server.setSecureContext(pair);
+    [cert, key] = [newCert, newKey];
+    log.info({ certFile }, 'TLS certificate reloaded');
+    return 'idle';
+  });
+}
+
+/** The TLS settings of a process; null if it serves plain HTTP. */
+export function tlsFilesOf(http: {
+  readonly tlsCert: string | null;
+  readonly tlsKey: string | null;
+  readonly tlsCertFile: string | null;
+  readonly tlsKeyFile: string | null;
+}): Pick<TlsFilesOptions, 'certFile' | 'keyFile' | 'loaded'> | null {
+  const { tlsCert: cert, tlsKey: key, tlsCertFile: certFile, tlsKeyFile: keyFile } = http;
+  if (cert === null || key === null || certFile === null || keyFile === null) return null;
+  return { certFile, keyFile, loaded: { cert, key } };
+}
