@@ -42,7 +42,8 @@ function withTab<T>(work: (tab: TabSession) => Promise<T>, expected: readonly Re
 async function order({ page, goto }: TabSession, name: string, tags: readonly string[]): Promise<void> {
   await goto('/rent?gpu=h100&count=1');
   await page.getByLabel('Name', { exact: true }).fill(name);
-  await page.getByText('Advanced: image, idle rule, ports, tags, user data').click();
+  // Not with the mouse, which misses it if the page above changes its height at that moment.
+  await page.getByText('Advanced: image, idle rule, ports, tags, user data').press('Enter');
   await page.getByLabel('Tags').fill(tags.join('\n'));
   await page.getByRole('button', { name: 'Create machine' }).first().click();
 }
