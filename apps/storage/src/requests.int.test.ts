@@ -58,7 +58,8 @@ test('the agent reports its health, release and pool', async () => {
   const { healthUrl } = stage.node;
   const report = async (path: string): Promise<unknown> => (await fetch(healthUrl + path)).json();
   expect(await report('/healthz')).toMatchObject({ live: true, version: expect.any(String) });
-  expect(await report('/readyz')).toMatchObject({ ready: true, checks: { pool: { ok: true } } });
+  const ready = { ready: true, checks: { pool: { ok: true } } };
+  await expect.poll(() => report('/readyz'), { timeout: 120_000 }).toMatchObject(ready);
 });
 
 test('the agent accepts only the client certificates in its list', async () => {
