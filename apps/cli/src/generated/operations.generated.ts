@@ -2224,13 +2224,15 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "maxUsd",
       "costSoFarNanoUsd",
       "liveCostPerHourNanoUsd",
+      "liveReleasedCostPerHourNanoUsd",
       "steps"
     ],
     "optional": [
       "meta",
       "attachedStorage",
       "ethernetVariant",
-      "liveCostPerHourNanoUsd"
+      "liveCostPerHourNanoUsd",
+      "liveReleasedCostPerHourNanoUsd"
     ],
     "columns": [
       "id",

@@ -1,7 +1,8 @@
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { PerHour } from '../../ui/money.tsx';
+import { LiveCost, PerHour } from '../../ui/money.tsx';
+import { useLivePrices } from '../volumes/use-live-prices.ts';
 import { Card } from '../../ui/page.tsx';
 import { Note, QueryView } from '../../ui/states.tsx';
 import { ChoiceGroup, ChoiceTile } from './choice.tsx';
@@ -87,6 +88,7 @@ interface ExistingProps {
 
 function Existing({ spec, draft, issue, onChange }: ExistingProps) {
   const volumes = useVolumes(true);
+  const livePriceOf = useLivePrices(volumes.data?.filter(({ id }) => id === draft.volumeId) ?? []);
   return (
     <QueryView query={volumes} what="volumes">
       {(all) => {
@@ -113,6 +115,7 @@ function Existing({ spec, draft, issue, onChange }: ExistingProps) {
             {chosen !== undefined && (
               <p className="text-soft text-xs">
                 The volume's current price of <PerHour usd={chosen.costPerHour} /> is not included here.
+                <LiveCost nano={livePriceOf(chosen)} perHour />
               </p>
             )}
           </>

@@ -6,6 +6,7 @@ import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
+import { readLivePrices } from '../volumes/live-prices.ts';
 import { readRestores, volumesToCheck } from '../volumes/restore-status.ts';
 import {
   mostExpensiveFirst,
@@ -47,10 +48,19 @@ export function RunningCard() {
         volumes ? client.volumes.list({}, { signal }).all() : [],
         instances ? client.marketplace.instances.list({}, { signal }).all() : [],
       ]);
-      const restoring = await readRestores(client, volumesToCheck(ofVolumes), signal);
+      const [restoring, livePriceOf] = await Promise.all([
+        readRestores(client, volumesToCheck(ofVolumes), signal),
+        readLivePrices(client, mode, ofVolumes, signal),
+      ]);
       return mostExpensiveFirst([
         ...ofRentals.map(rentalCost),
-        ...ofVolumes.map((volume) => volumeCost({ ...volume, restoring: restoring.get(volume.id) ?? null })),
+        ...ofVolumes.map((volume) =>
+          volumeCost({
+            ...volume,
+            restoring: restoring.get(volume.id) ?? null,
+            liveCostPerHourNanoUsd: livePriceOf(volume),
+          }),
+        ),
         ...ofInstances.map((instance) => instanceCost(instance, mode)),
       ]);
     },

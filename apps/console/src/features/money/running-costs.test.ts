@@ -108,6 +108,13 @@ it('volumeCost bills by size from first use until the data is deleted', () => {
   });
 });
 
+it('volumeCost has the live price of a volume of test mode as soon as it would be billed', () => {
+  const free = { ...volume, costPerHour: 0, liveCostPerHourNanoUsd: '30' };
+  expect(volumeCost(free)).toMatchObject({ perHour: 0n, livePerHour: 30n });
+  expect(volumeCost({ ...free, status: 'inactive', startedAt: null }).livePerHour).toBeNull();
+  expect(volumeCost(volume).livePerHour).toBeNull();
+});
+
 it('volumeCost bills a volume during a restore, unless the volume is new', () => {
   const restoring = { snapshotId: 'snp_1', storageVolumeId: 7, deadline: '2026-11-16T01:00:00Z' };
   const inPlace = { ...volume, status: 'inactive', restoring } as const;

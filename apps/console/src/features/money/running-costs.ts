@@ -24,7 +24,11 @@ type Rental = Parameters<typeof rentalBilling>[0] & Pick<Item<'listRentals'>, 'i
 type Volume = Pick<
   Item<'listStorageVolumes'>,
   'id' | 'label' | 'status' | 'costPerHour' | 'startedAt' | 'terminatedAt'
-> & { readonly restoring?: RestoreStatus };
+> & {
+  readonly restoring?: RestoreStatus;
+  /** Test mode: the price in live mode, which the list of volumes does not have. */
+  readonly liveCostPerHourNanoUsd?: string | undefined;
+};
 type Instance = Pick<Item<'listMarketplaceInstances'>, 'id'> & {
   readonly instance: Pick<Item<'listMarketplaceInstances'>['instance'], 'gpu_count' | 'pricing' | 'status'>;
 };
@@ -56,7 +60,7 @@ const volumeNotes: Readonly<Record<Phase, string | null>> = {
 };
 
 export function volumeCost(volume: Volume): RunningCost {
-  const { id, label, costPerHour } = volume;
+  const { id, label, costPerHour, liveCostPerHourNanoUsd: live } = volume;
   const phase = volumePhase(volume);
   // A restore may target a new volume or one that is already billed.
   const isNew = phase === 'creating' || (phase === 'restoring' && volume.startedAt === null);
@@ -66,8 +70,7 @@ export function volumeCost(volume: Volume): RunningCost {
     name: label,
     to: `/volumes/${String(id)}`,
     perHour: isNew ? 0n : usdToNano(costPerHour),
-    // The list of volumes has no live price.
-    livePerHour: null,
+    livePerHour: isNew || live === undefined ? null : BigInt(live),
     note: isNew ? notYetBilled : volumeNotes[phase],
   };
 }

@@ -33,6 +33,13 @@ describe('billing', () => {
     expect(billing.isPrepaid).toBeUndefined();
   });
 
+  it('has the live price of the disk after a release in test mode', () => {
+    const free = { liveCostPerHourNanoUsd: '7', liveReleasedCostPerHourNanoUsd: '3' };
+    expect(rentalBilling(makeRental(free)).livePerHour).toBe(7n);
+    expect(rentalBilling(makeRental({ ...free, gpuHeld: false })).livePerHour).toBe(3n);
+    expect(rentalBilling(makeRental({ gpuHeld: false })).livePerHour).toBeNull();
+  });
+
   it('a reserved term is paid in advance', () => {
     const { currentTerm } = makeRental();
     const reserved = makeRental({ currentTerm: { ...currentTerm, termType: 'reserved' } as never });

@@ -4,7 +4,7 @@ import type { Rental } from './rental.ts';
 export interface Billing {
   /** Nano-USD per hour; zero if not billed. */
   readonly perHour: bigint;
-  /** Test mode: the price in live mode while the full price applies; otherwise null. */
+  /** Test mode: the price in live mode; null if unknown or not billed. */
   readonly livePerHour: bigint | null;
   readonly words: string;
   /** Paid from money that is held for the whole reserved term, so not part of the burn rate. */
@@ -20,6 +20,7 @@ type Fields = Pick<
   | 'releasedCostPerHourNanoUsd'
   | 'startedAt'
   | 'liveCostPerHourNanoUsd'
+  | 'liveReleasedCostPerHourNanoUsd'
 > & { readonly currentTerm: Pick<Rental['currentTerm'], 'costPerHour' | 'termType'> };
 
 const notBilled = (words: string): Billing => ({ perHour: 0n, livePerHour: null, words });
@@ -39,10 +40,9 @@ export function rentalBilling(rental: Fields): Billing {
     return notBilled('Not billed here: paid under your contract.');
   if (rental.billingPausedAt !== null) return notBilled('Not billed: the machine is not available.');
   if (!rental.gpuHeld) return disk(rental, 'Only the disk is billed: the GPUs were released.');
-  const { liveCostPerHourNanoUsd: live } = rental;
   const full = {
     perHour: usdToNano(currentTerm.costPerHour),
-    livePerHour: live === undefined ? null : BigInt(live),
+    livePerHour: liveAmount(rental.liveCostPerHourNanoUsd),
   };
   if (status === 'Unknown') {
     return {
@@ -62,6 +62,14 @@ function pending(rental: Fields): Billing {
   return disk(rental, 'Only the disk is billed until the machine runs again.');
 }
 
-function disk({ releasedCostPerHourNanoUsd }: Fields, words: string): Billing {
-  return { perHour: BigInt(releasedCostPerHourNanoUsd ?? '0'), livePerHour: null, words };
+function disk(rental: Fields, words: string): Billing {
+  return {
+    perHour: BigInt(rental.releasedCostPerHourNanoUsd ?? '0'),
+    livePerHour: liveAmount(rental.liveReleasedCostPerHourNanoUsd),
+    words,
+  };
+}
+
+function liveAmount(nano: string | undefined): bigint | null {
+  return nano === undefined ? null : BigInt(nano);
 }

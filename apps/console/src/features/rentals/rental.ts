@@ -21,6 +21,11 @@ export function rentalHardwareText({
   return `${String(gpuCount)} × ${gpuType.toUpperCase()}, ${rentalType === 'bare-metal' ? 'bare metal' : 'virtual machine'}`;
 }
 
+/** Attached volumes with the fields of a price request. A volume is in the region of its rentals. */
+export function pricedVolumes({ attachedStorage, region }: Pick<Rental, 'attachedStorage' | 'region'>) {
+  return (attachedStorage ?? []).map((volume) => ({ ...volume, region, sizeInGb: volume.size_in_gb }));
+}
+
 type StatusAndPower = Pick<Rental, 'status' | 'power'>;
 
 /** Whether the rental is between two states. */

@@ -1,5 +1,5 @@
 import { ConfirmDialog } from '../../ui/dialog.tsx';
-import { PerHour } from '../../ui/money.tsx';
+import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { volumePhase, type VolumeDetail } from './volume.ts';
 
 const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
@@ -35,6 +35,7 @@ export function DeleteVolume({
           The data is kept for up to 72 hours, or less if the money held does not suffice, in case the
           operator has to help you. Until then it is billed: <PerHour usd={volume.costPerHour} />. You pay
           nothing afterwards.
+          <LiveCost nano={volume.liveCostPerHourNanoUsd} perHour />
         </p>
       )}
     </ConfirmDialog>

@@ -4,7 +4,7 @@ import { useApiMutation } from '../../api/queries.ts';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { PerHour } from '../../ui/money.tsx';
+import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Note, Problem } from '../../ui/states.tsx';
 import { useToast } from '../../ui/toast.tsx';
 import {
@@ -136,6 +136,7 @@ function InPlaceWarning({ volume }: Readonly<{ volume: VolumeDetail }>) {
       <p>
         You cannot use the volume during the restore. Billing continues at{' '}
         <PerHour usd={volume.costPerHour} />.
+        <LiveCost nano={volume.liveCostPerHourNanoUsd} perHour />
       </p>
     </>
   );

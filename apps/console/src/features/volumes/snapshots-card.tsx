@@ -9,7 +9,7 @@ import { Id } from '../../ui/copy.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { PerHour } from '../../ui/money.tsx';
+import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { Timestamp } from '../../ui/time.tsx';
@@ -56,31 +56,26 @@ export function SnapshotsCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
           },
           { head: 'Status', cell: ({ status }) => <StateBadge state={status} /> },
           { head: 'Size', right: true, cell: ({ sizeInGb }) => `${String(sizeInGb)} GB` },
-          { head: 'Price', right: true, cell: ({ costPerHour }) => <PerHour usd={costPerHour} /> },
+          {
+            head: 'Price',
+            right: true,
+            cell: ({ costPerHour, liveCostPerHourNanoUsd: live }) => (
+              <>
+                <PerHour usd={costPerHour} />
+                <LiveCost nano={live} perHour />
+              </>
+            ),
+          },
           { head: 'Taken', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
           {
             head: 'Actions',
             cell: (snapshot) => (
-              <span className="flex flex-wrap gap-2">
-                <Button
-                  size="small"
-                  off={
-                    volumeActionDisabledReason('restore-from', volume, denied) ||
-                    (snapshot.status !== 'ready' && 'You can restore a snapshot when it is ready.')
-                  }
-                  onClick={() => setRestoring(snapshot)}
-                >
-                  Restore
-                </Button>
-                <Button
-                  size="small"
-                  kind="danger"
-                  off={denied || (snapshot.status === 'deleting' && 'The snapshot is being deleted.')}
-                  onClick={() => setLosing(snapshot)}
-                >
-                  Delete
-                </Button>
-              </span>
+              <SnapshotActions
+                volume={volume}
+                snapshot={snapshot}
+                onRestore={() => setRestoring(snapshot)}
+                onDelete={() => setLosing(snapshot)}
+              />
             ),
           },
         ]}
@@ -92,6 +87,39 @@ export function SnapshotsCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
         <DeleteSnapshot volume={volume} snapshot={losing} onClose={() => setLosing(null)} />
       )}
     </Card>
+  );
+}
+
+interface SnapshotActionsProps {
+  readonly volume: VolumeDetail;
+  readonly snapshot: Snapshot;
+  readonly onRestore: () => void;
+  readonly onDelete: () => void;
+}
+
+function SnapshotActions({ volume, snapshot, onRestore, onDelete }: SnapshotActionsProps) {
+  const denied = useSession().mayNot('volumes:write');
+  return (
+    <span className="flex flex-wrap gap-2">
+      <Button
+        size="small"
+        off={
+          volumeActionDisabledReason('restore-from', volume, denied) ||
+          (snapshot.status !== 'ready' && 'You can restore a snapshot when it is ready.')
+        }
+        onClick={onRestore}
+      >
+        Restore
+      </Button>
+      <Button
+        size="small"
+        kind="danger"
+        off={denied || (snapshot.status === 'deleting' && 'The snapshot is being deleted.')}
+        onClick={onDelete}
+      >
+        Delete
+      </Button>
+    </span>
   );
 }
 

@@ -6,11 +6,14 @@ import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { PerHour } from '../../ui/money.tsx';
+import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { CreateVolume } from './create-volume.tsx';
-import { readRestores, volumesToCheck } from './restore-status.ts';
+import { useLivePrices } from './use-live-prices.ts';
+import type { LivePriceOf } from './live-prices.ts';
+import { readRestores, volumesToCheck, type RestoreStatus } from './restore-status.ts';
 import { volumePhase, type Volume } from './volume.ts';
 import { VolumeState } from './volume-state.tsx';
 import { TextLink } from '../../ui/link.tsx';
@@ -49,10 +52,12 @@ function Volumes() {
     ['volumes', 'list'],
     (client, signal) => client.volumes.list({ limit: 50 }, { signal }),
     {
-      refetchMs: (volumes) => (volumes.some((volume) => volumePhase(volume) === 'creating') ? 2_000 : 15_000),
+      refetchMs: (listed) => (listed.some((volume) => volumePhase(volume) === 'creating') ? 2_000 : 15_000),
     },
   );
-  const restoring = useRestores(pages.data?.items ?? []);
+  const volumes = pages.data?.items ?? [];
+  const restoring = useRestores(volumes);
+  const livePriceOf = useLivePrices(volumes);
   const create = (
     <Button kind="primary" off={denied} onClick={() => setCreating(true)}>
       Create volume
@@ -74,36 +79,7 @@ function Volumes() {
           empty="No volumes yet"
           action={create}
           hint="Create one for data that must outlive a machine."
-          columns={[
-            {
-              head: 'Label',
-              main: true,
-              cell: ({ id, label }) => (
-                <TextLink
-                  to="/volumes/$volumeId"
-                  params={{ volumeId: String(id) }}
-                  className="text-accent underline-offset-2"
-                >
-                  {label}
-                </TextLink>
-              ),
-            },
-            {
-              head: 'Status',
-              cell: (volume) => (
-                <VolumeState volume={{ ...volume, restoring: restoring.data?.get(volume.id) ?? null }} />
-              ),
-            },
-            { head: 'Size', right: true, cell: ({ sizeInGb }) => `${String(sizeInGb)} GB` },
-            { head: 'Region', cell: ({ region }) => region },
-            {
-              head: 'Attached to',
-              cell: ({ attachedRentals }) =>
-                attachedRentals.length === 0 ? 'nothing' : <Rentals ids={attachedRentals} />,
-            },
-            { head: 'Price', right: true, cell: ({ costPerHour }) => <PerHour usd={costPerHour} /> },
-            { head: 'Created', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
-          ]}
+          columns={columnsOf(restoring.data, livePriceOf)}
         />
       </Card>
       <CommandHint command="millrace volume list" />
@@ -111,6 +87,47 @@ function Volumes() {
     </>
   );
 }
+
+const columnsOf = (
+  restores: ReadonlyMap<number, RestoreStatus> | undefined,
+  livePriceOf: LivePriceOf,
+): readonly Column<Volume>[] => [
+  {
+    head: 'Label',
+    main: true,
+    cell: ({ id, label }) => (
+      <TextLink
+        to="/volumes/$volumeId"
+        params={{ volumeId: String(id) }}
+        className="text-accent underline-offset-2"
+      >
+        {label}
+      </TextLink>
+    ),
+  },
+  {
+    head: 'Status',
+    cell: (volume) => <VolumeState volume={{ ...volume, restoring: restores?.get(volume.id) ?? null }} />,
+  },
+  { head: 'Size', right: true, cell: ({ sizeInGb }) => `${String(sizeInGb)} GB` },
+  { head: 'Region', cell: ({ region }) => region },
+  {
+    head: 'Attached to',
+    cell: ({ attachedRentals }) =>
+      attachedRentals.length === 0 ? 'nothing' : <Rentals ids={attachedRentals} />,
+  },
+  {
+    head: 'Price',
+    right: true,
+    cell: (volume) => (
+      <>
+        <PerHour usd={volume.costPerHour} />
+        <LiveCost nano={livePriceOf(volume)} perHour />
+      </>
+    ),
+  },
+  { head: 'Created', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+];
 
 function Rentals({ ids }: Readonly<{ ids: readonly number[] }>) {
   return (

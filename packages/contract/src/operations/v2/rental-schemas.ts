@@ -113,6 +113,7 @@ export function createRentalDetail(providerData: ProviderDataSchema) {
       maxUsd: z.number().positive().nullable(),
       costSoFarNanoUsd: nanoUsd.meta({ description: 'The current `totalNanoUsd` of its cost.' }),
       liveCostPerHourNanoUsd: livePrice('The price per hour of its current term in live mode.'),
+      liveReleasedCostPerHourNanoUsd: livePrice('`releasedCostPerHourNanoUsd` in live mode.'),
       steps: z.array(rentalStep).meta({
         description: 'The steps of its start, stops and end: the last 50, oldest first.',
       }),

@@ -57,6 +57,7 @@ const snapshot = z
         'The size of the volume when the snapshot was taken. A new volume restored from it is at least as large.',
     }),
     costPerHour: z.number().nonnegative(),
+    liveCostPerHourNanoUsd: livePrice('Its price per hour in live mode, once it is ready.'),
     createdAt: timestamp,
   })
   .meta({ id: 'Snapshot' });

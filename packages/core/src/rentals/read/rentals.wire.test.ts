@@ -186,6 +186,27 @@ describe('liveCostPerHourNanoUsd', () => {
   });
 });
 
+describe('liveReleasedCostPerHourNanoUsd', () => {
+  const diskPrice: FrozenPrice = { ...price, quantity: 500, rateNanoUsdPerHour: '0' };
+  const livePrices = {
+    machine: () => null,
+    storage: (_item: object, sizeGb: number) => nanoUsd(BigInt(sizeGb) * 10n),
+  };
+  const liveDisk = (rental: Rental, fields: Parameters<typeof recordOf>[1] = { livePrices }) =>
+    toWireRental(recordOf('mock', { rental, ...fields }), at(10)).liveReleasedCostPerHourNanoUsd;
+
+  it('is the price of a disk of the same size in live mode', () => {
+    expect(liveDisk(running({ diskPrice }))).toBe('5000');
+    expect(liveDisk(running({ diskPrice, gpuHeld: false }))).toBe('5000');
+  });
+
+  it('is absent in live mode, without a disk price and if the GPUs cannot be released', () => {
+    expect(liveDisk(running({ diskPrice }), {})).toBeUndefined();
+    expect(liveDisk(running({ diskPrice: null }))).toBeUndefined();
+    expect(liveDisk(running({ kind: 'bare-metal', diskPrice }))).toBeUndefined();
+  });
+});
+
 it('toWireRental shows since when billing is paused', () => {
   const paused = recordOf('V2', { rental: running({ status: 'Unknown', billingPausedAt: at(5) }) });
   expect(toWireRental(paused, at(10)).billingPausedAt).toBe(at(5).toISOString());

@@ -139,7 +139,7 @@ export function toWireRental(record: RentalRecord, now: Date): WireRental {
     expiresAt: timestampOrNull(rental.expiresAt),
     maxUsd: rental.maxNanoUsd === null ? null : toNearestUsdNumber(rental.maxNanoUsd),
     costSoFarNanoUsd: String(record.cost),
-    ...liveCostPerHour(record, now),
+    ...liveCosts(record, now),
     steps: record.steps.map(({ name, status, startedAt, endedAt, message }) => ({
       name,
       status,
@@ -150,12 +150,18 @@ export function toWireRental(record: RentalRecord, now: Date): WireRental {
   };
 }
 
-function liveCostPerHour(record: RentalRecord, now: Date): Pick<WireRental, 'liveCostPerHourNanoUsd'> {
+type LiveCosts = Pick<WireRental, 'liveCostPerHourNanoUsd' | 'liveReleasedCostPerHourNanoUsd'>;
+
+function liveCosts(record: RentalRecord, now: Date): LiveCosts {
   const { rental, livePrices } = record;
   const { termType, price } = currentTermOf(record, now);
   if (livePrices === null || termType === 'private-cloud') return {};
-  const { gpu } = liveRatesOf(rental, price, livePrices);
-  return gpu === null ? {} : { liveCostPerHourNanoUsd: String(gpu) };
+  const { gpu, disk } = liveRatesOf(rental, price, livePrices);
+  const hasDiskPrice = disk !== null && releasedCostOf(record, now) !== null;
+  return {
+    ...(gpu !== null && { liveCostPerHourNanoUsd: String(gpu) }),
+    ...(hasDiskPrice && { liveReleasedCostPerHourNanoUsd: String(disk) }),
+  };
 }
 
 /** Hourly price of the disk alone; null if a release is rejected because it is impossible or would save nothing. */

@@ -9,7 +9,7 @@ import { silence } from '../reconcile/fake-backend.fixture.ts';
 import { deleteVolume } from './lifecycle.service.ts';
 import { createSnapshot } from './snapshots.service.ts';
 import { updateVolume } from './update.service.ts';
-import { getVolume } from './volume-queries.service.ts';
+import { getVolume, listSnapshotsOfTenant } from './volume-queries.service.ts';
 import { rateOf } from '../../prices/index.ts';
 import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import {
@@ -130,6 +130,23 @@ describe('a volume', () => {
     await harness.clock.advance(73 * HOUR_MS);
     await harness.settle();
     expect(await harness.read(volume)).toBeNull();
+  });
+
+  it('of a test key has snapshots with the price of live mode once they are ready', async () => {
+    const tenant = await harness.tenant(0);
+    const volume = await harness.create(tenant, {}, { mode: 'test' });
+    await harness.settle();
+    await harness.run((tx) => createSnapshot(tx, tenant.call('test'), volume.wireId, 'taken'));
+    const list = () =>
+      listSnapshotsOfTenant(harness.db, { orgId: tenant.orgId, mode: 'test' }, volume.wireId, {
+        after: null,
+        limit: 10,
+      });
+    expect(await list()).toMatchObject([{ status: 'creating', livePerHour: null }]);
+    await harness.settle();
+    const [ready] = await list();
+    expect(ready?.status).toBe('ready');
+    expect(ready?.livePerHour).toBe(rate(ready?.sizeGb ?? -1));
   });
 
   it('is not found by keys of the other mode or of other organisations', async () => {

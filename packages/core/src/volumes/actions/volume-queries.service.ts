@@ -97,14 +97,28 @@ async function livePriceOf(
   return prices?.storage({ kind: 'volume', region }, sizeGb) ?? null;
 }
 
+export interface SnapshotRecord extends Snapshot {
+  /** As in `VolumeDetail`; null before the snapshot is ready, because it is not billed until then. */
+  readonly livePerHour: NanoUsd | null;
+}
+
 /** Newest first; returns one more than the limit if there are more. */
 export async function listSnapshotsOfTenant(
   reader: Reader,
   tenant: TenantRef,
   wireId: number,
   page: { readonly after: SnapshotId | null; readonly limit: number },
-): Promise<readonly Snapshot[]> {
+): Promise<readonly SnapshotRecord[]> {
   const volume = await findVolume(reader, tenant, wireId);
   if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
-  return listSnapshots(reader, volume, page);
+  const snapshots = await listSnapshots(reader, volume, page);
+  const { orgId, mode, region } = volume;
+  const prices = await createLivePriceLookup(reader, orgId, mode, reader.clock.now());
+  return snapshots.map((snapshot) => ({
+    ...snapshot,
+    livePerHour:
+      snapshot.status === 'ready'
+        ? (prices?.storage({ kind: 'volume', region }, snapshot.sizeGb) ?? null)
+        : null,
+  }));
 }

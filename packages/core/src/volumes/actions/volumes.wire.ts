@@ -4,6 +4,7 @@ import { toNearestUsdNumber } from '@millrace/platform/money';
 import { rateOf } from '../../prices/index.ts';
 import {
   priceOf30Days,
+  type SnapshotRecord,
   type VolumeDetail,
   type VolumeQuote,
   type VolumeRecord,
@@ -78,8 +79,11 @@ export function toWireCreated({ volume, rentalIds }: VolumeRecord): WireCreated 
   };
 }
 
-export function toWireSnapshot(snapshot: Snapshot, storageVolumeId: number): WireSnapshot {
-  const { status } = snapshot;
+export function toWireSnapshot(
+  snapshot: Snapshot & Partial<Pick<SnapshotRecord, 'livePerHour'>>,
+  storageVolumeId: number,
+): WireSnapshot {
+  const { status, livePerHour = null } = snapshot;
   // Deleted snapshots are not shown.
   if (status === 'deleted') throw new Error(`Snapshot ${snapshot.id} is deleted and cannot be shown.`);
   return {
@@ -91,6 +95,7 @@ export function toWireSnapshot(snapshot: Snapshot, storageVolumeId: number): Wir
     volumeSizeInGb: snapshot.volumeGb,
     // Only a ready snapshot is billed.
     costPerHour: status === 'ready' ? toNearestUsdNumber(rateOf(snapshot.price)) : 0,
+    ...(livePerHour !== null && { liveCostPerHourNanoUsd: String(livePerHour) }),
     createdAt: snapshot.createdAt.toISOString(),
   };
 }

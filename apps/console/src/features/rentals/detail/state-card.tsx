@@ -5,6 +5,7 @@ import { Note } from '../../../ui/states.tsx';
 import { RelativeTime, useNow, Timestamp } from '../../../ui/time.tsx';
 import { stateDescription } from '../actions.ts';
 import { rentalBilling } from '../billing.ts';
+import { LiveTotal } from '../live-total.tsx';
 import { hasFailed, hasEnded, type Rental } from '../rental.ts';
 import { isTerminationStuck, rentalProgress } from '../steps.ts';
 import { StepList } from './step-list.tsx';
@@ -41,7 +42,11 @@ export function StateCard({ rental }: Readonly<{ rental: Rental }>) {
             value: <PerHour nano={billing.perHour} />,
             note: <LiveCost nano={billing.livePerHour ?? undefined} perHour />,
           },
-          { label: 'Spent so far', value: <Money nano={rental.costSoFarNanoUsd} /> },
+          {
+            label: 'Spent so far',
+            value: <Money nano={rental.costSoFarNanoUsd} />,
+            note: <LiveTotal rental={rental} />,
+          },
           {
             label: startLabel(rental),
             value: (

@@ -1,11 +1,13 @@
-import { PerHour } from '../../../ui/money.tsx';
+import { LiveCost, PerHour } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { Table } from '../../../ui/table.tsx';
-import type { Rental } from '../rental.ts';
+import { useLivePrices } from '../../volumes/use-live-prices.ts';
+import { pricedVolumes, type Rental } from '../rental.ts';
 import { LinkButton, TextLink } from '../../../ui/link.tsx';
 
 export function VolumesCard({ rental }: Readonly<{ rental: Rental }>) {
-  const volumes = rental.attachedStorage ?? [];
+  const volumes = pricedVolumes(rental);
+  const livePriceOf = useLivePrices(volumes);
   const all = (
     <LinkButton to="/volumes" size="small">
       All volumes
@@ -39,9 +41,18 @@ export function VolumesCard({ rental }: Readonly<{ rental: Rental }>) {
               </TextLink>
             ),
           },
-          { head: 'Size', right: true, cell: ({ size_in_gb: sizeGb }) => `${String(sizeGb)} GB` },
+          { head: 'Size', right: true, cell: ({ sizeInGb }) => `${String(sizeInGb)} GB` },
           { head: 'Address', cell: ({ vip }) => <code>{vip}</code> },
-          { head: 'Price', right: true, cell: ({ cost_per_hour: usd }) => <PerHour usd={usd} /> },
+          {
+            head: 'Price',
+            right: true,
+            cell: (volume) => (
+              <>
+                <PerHour usd={volume.cost_per_hour} />
+                <LiveCost nano={livePriceOf(volume)} perHour />
+              </>
+            ),
+          },
         ]}
       />
     </Card>

@@ -6,7 +6,7 @@ import { Button } from '../../../ui/button.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { TextField } from '../../../ui/field.tsx';
-import { Money } from '../../../ui/money.tsx';
+import { LiveCost, Money } from '../../../ui/money.tsx';
 import { useDebounced } from '../../../ui/logic/use-debounced.ts';
 import { Problem, QueryView } from '../../../ui/states.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
@@ -87,7 +87,7 @@ function TermPrice({ rental, days }: Readonly<{ rental: Rental; days: number }>)
   );
   return (
     <QueryView query={quote} what="price">
-      {({ costPerHourNanoUsd, term }) => (
+      {({ costPerHourNanoUsd, term, live }) => (
         <p>
           <Money nano={costPerHourNanoUsd} />
           <span className="text-soft">/h</span>
@@ -97,6 +97,8 @@ function TermPrice({ rental, days }: Readonly<{ rental: Rental; days: number }>)
             </>
           )}
           .
+          <LiveCost nano={live?.costPerHourNanoUsd} perHour />
+          <LiveCost nano={live?.term?.committedNanoUsd} />
         </p>
       )}
     </QueryView>

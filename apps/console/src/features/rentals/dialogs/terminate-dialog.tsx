@@ -1,9 +1,11 @@
 import type { Output } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
 import { ConfirmDialog } from '../../../ui/dialog.tsx';
-import { Money, PerHour } from '../../../ui/money.tsx';
+import { LiveCost, Money, PerHour } from '../../../ui/money.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
-import { rentalTitle, rentalHardwareText, type Rental } from '../rental.ts';
+import { useLivePrices } from '../../volumes/use-live-prices.ts';
+import { LiveTotal } from '../live-total.tsx';
+import { pricedVolumes, rentalTitle, rentalHardwareText, type Rental } from '../rental.ts';
 
 type Receipt = Output<'terminateVirtualMachineRental'>;
 
@@ -11,7 +13,7 @@ type Receipt = Output<'terminateVirtualMachineRental'>;
 export function TerminateDialog(props: Readonly<{ rental: Rental; open: boolean; onClose: () => void }>) {
   const { rental, open, onClose } = props;
   const { id: rentalId, currentTerm } = rental;
-  const volumes = rental.attachedStorage ?? [];
+  const volumes = pricedVolumes(rental);
   return (
     <ConfirmDialog
       title={`Terminate ${rentalTitle(rental)}?`}
@@ -41,6 +43,7 @@ export function TerminateDialog(props: Readonly<{ rental: Rental; open: boolean;
       {rental.startedAt !== null && (
         <p>
           Billing stops when you confirm. Cost so far: <Money nano={rental.costSoFarNanoUsd} />.
+          <LiveTotal rental={rental} />
         </p>
       )}
       {currentTerm.termType === 'reserved' && currentTerm.reservedUntil !== null && (
@@ -54,15 +57,23 @@ export function TerminateDialog(props: Readonly<{ rental: Rental; open: boolean;
       ) : (
         <div>
           <p>These volumes keep their data and keep billing until you delete them:</p>
-          <ul className="list-disc pl-5">
-            {volumes.map(({ id, label, cost_per_hour: perHour }) => (
-              <li key={id}>
-                {label}: <PerHour usd={perHour} />
-              </li>
-            ))}
-          </ul>
+          <VolumePrices volumes={volumes} />
         </div>
       )}
     </ConfirmDialog>
+  );
+}
+
+function VolumePrices({ volumes }: Readonly<{ volumes: ReturnType<typeof pricedVolumes> }>) {
+  const livePriceOf = useLivePrices(volumes);
+  return (
+    <ul className="list-disc pl-5">
+      {volumes.map((volume) => (
+        <li key={volume.id}>
+          {volume.label}: <PerHour usd={volume.cost_per_hour} />
+          <LiveCost nano={livePriceOf(volume)} perHour />
+        </li>
+      ))}
+    </ul>
   );
 }
