@@ -28,7 +28,7 @@ describe('on-demand quote', () => {
       lines: [
         {
           kind: 'gpu',
-          description: '8 × h100 in us-central-1 (virtual-machine, ethernet)',
+          description: '8 × H100 in us-central-1 (virtual machine, Ethernet)',
           perHour: 31_840_000_008n,
         },
       ],

@@ -279,11 +279,17 @@ function runwaySecondsWith(input: QuoteInput, prices: readonly FrozenPrice[]): n
   return runwaySeconds({ burnPerHour: addUsd(burnPerHour, ...burning), cover }, left);
 }
 
+const rentalTypeText = ({ rentalType }: RentalSpec): string =>
+  rentalType === 'bare-metal' ? 'bare metal' : 'virtual machine';
+
+const networkText = ({ networkType }: RentalSpec): string =>
+  networkType === 'infiniband' ? 'InfiniBand' : 'Ethernet';
+
 function rentalLines(request: RentalSpec, rental: FrozenPrice): readonly QuoteLine[] {
   const original = amountOf(rental.originalNanoUsdPerHour);
   const gpus: QuoteLine = {
     kind: 'gpu',
-    description: `${request.gpuCount} × ${request.gpuType} in ${request.region} (${request.rentalType}, ${request.networkType})`,
+    description: `${request.gpuCount} × ${request.gpuType.toUpperCase()} in ${request.region} (${rentalTypeText(request)}, ${networkText(request)})`,
     perHour: original,
   };
   if (rental.discountPpm === 0) return [gpus];
