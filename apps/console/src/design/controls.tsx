@@ -6,6 +6,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { CheckboxField, FilterField, SelectField, TextArea, TextField } from '../ui/field.tsx';
 import { Form, FormButtons } from '../ui/form.tsx';
 import { LinkButton, TextLink } from '../ui/link.tsx';
+import { Reasons } from '../ui/reasons.tsx';
 import { Tabs } from '../ui/tabs.tsx';
 import { useToast } from '../ui/toast.tsx';
 import { Example, Section } from './section.tsx';
@@ -51,6 +52,16 @@ function Buttons() {
           </div>
         </Example>
       ))}
+      <Example name="Reasons: why buttons are off, as text">
+        <Reasons named>
+          <div className="flex flex-wrap items-center gap-2">
+            <Button off="Your role does not include this.">Edit</Button>
+            <Button kind="danger" off="The volume is attached to a rental. Detach it first.">
+              Delete
+            </Button>
+          </div>
+        </Reasons>
+      </Example>
       <Example name="LinkButton, TextLink">
         <div className="flex flex-wrap items-center gap-3">
           <LinkButton to="/rentals" kind="primary">

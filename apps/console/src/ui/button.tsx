@@ -1,5 +1,6 @@
 import { Button as BaseButton } from '@base-ui/react/button';
 import type { ButtonHTMLAttributes, ReactNode } from 'react';
+import { useShownReason } from './reasons.tsx';
 import { WithTooltip } from './with-tooltip.tsx';
 
 export type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger';
@@ -22,16 +23,19 @@ export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement
   readonly icon?: ReactNode;
   /** Label while the action runs; the button is disabled meanwhile. */
   readonly busy?: string | false | undefined;
-  /** Why the button is disabled; shown as tooltip and to screen readers. */
+  /** Why the button is disabled; shown by `Reasons` around it, else as tooltip, and to screen readers. */
   readonly off?: string | false | undefined;
 }
 
 export function Button({ kind, size, icon, busy, off, children, type = 'button', ...rest }: ButtonProps) {
   const isBusy = typeof busy === 'string';
   const isOff = typeof off === 'string';
+  const label = typeof children === 'string' ? children : (rest['aria-label'] ?? '');
+  const reasonId = useShownReason(label, isOff ? off : null);
   const button = (
     <BaseButton
       {...rest}
+      aria-describedby={reasonId ?? rest['aria-describedby']}
       type={type}
       className={`${buttonClass(kind, size)} ${rest.className ?? ''}`}
       disabled={isBusy || isOff}
@@ -42,5 +46,5 @@ export function Button({ kind, size, icon, busy, off, children, type = 'button',
       {isBusy ? busy : children}
     </BaseButton>
   );
-  return isOff ? <WithTooltip why={off}>{button}</WithTooltip> : button;
+  return isOff && reasonId === null ? <WithTooltip why={off}>{button}</WithTooltip> : button;
 }

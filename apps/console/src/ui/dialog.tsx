@@ -6,6 +6,7 @@ import { useState, type ReactNode } from 'react';
 import { useApiMutation, type ResourceName } from '../api/queries.ts';
 import { Button } from './button.tsx';
 import { TextField } from './field.tsx';
+import { WithoutReasons } from './reasons.tsx';
 import { Problem } from './states.tsx';
 import { useToast } from './toast.tsx';
 
@@ -39,7 +40,9 @@ export function Dialog({
               <X aria-hidden className="size-4" />
             </Base.Close>
           </div>
-          <div className="overflow-y-auto p-4">{children}</div>
+          <div className="overflow-y-auto p-4">
+            <WithoutReasons>{children}</WithoutReasons>
+          </div>
         </Base.Popup>
       </Base.Portal>
     </Base.Root>
@@ -90,32 +93,34 @@ export function ConfirmDialog<Output>(props: ConfirmDialogProps<Output>) {
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={backdrop} />
         <AlertDialog.Popup className={popup}>
-          <div className="flex flex-col gap-3 overflow-y-auto p-4">
-            <AlertDialog.Title className="text-base font-semibold">{title}</AlertDialog.Title>
-            <AlertDialog.Description render={<div />} className="flex flex-col gap-2">
-              {children}
-            </AlertDialog.Description>
-            {typed !== undefined && (
-              <TextField
-                label={`Type ${typed} to confirm`}
-                value={words}
-                autoComplete="off"
-                onValue={setWords}
-              />
-            )}
-            {action.error !== null && <Problem error={action.error} />}
-            <div className="flex justify-end gap-2">
-              <Button onClick={close}>Cancel</Button>
-              <Button
-                kind="danger"
-                busy={action.isPending && doing}
-                off={!isTyped && `Type ${typed} to confirm.`}
-                onClick={() => action.mutate(null)}
-              >
-                {label}
-              </Button>
+          <WithoutReasons>
+            <div className="flex flex-col gap-3 overflow-y-auto p-4">
+              <AlertDialog.Title className="text-base font-semibold">{title}</AlertDialog.Title>
+              <AlertDialog.Description render={<div />} className="flex flex-col gap-2">
+                {children}
+              </AlertDialog.Description>
+              {typed !== undefined && (
+                <TextField
+                  label={`Type ${typed} to confirm`}
+                  value={words}
+                  autoComplete="off"
+                  onValue={setWords}
+                />
+              )}
+              {action.error !== null && <Problem error={action.error} />}
+              <div className="flex justify-end gap-2">
+                <Button onClick={close}>Cancel</Button>
+                <Button
+                  kind="danger"
+                  busy={action.isPending && doing}
+                  off={!isTyped && `Type ${typed} to confirm.`}
+                  onClick={() => action.mutate(null)}
+                >
+                  {label}
+                </Button>
+              </div>
             </div>
-          </div>
+          </WithoutReasons>
         </AlertDialog.Popup>
       </AlertDialog.Portal>
     </AlertDialog.Root>

@@ -1,6 +1,7 @@
 import type { FormHTMLAttributes, ReactNode } from 'react';
 import { Button, type ButtonProps } from './button.tsx';
 import { FormErrorContext } from './field.tsx';
+import { Reasons } from './reasons.tsx';
 
 interface FormProps extends Omit<FormHTMLAttributes<HTMLFormElement>, 'onSubmit'> {
   /** Without it, Enter does nothing and fields apply their own changes. */
@@ -19,7 +20,9 @@ export function Form({ onSend, error, children, ...rest }: FormProps) {
         onSend?.(event.currentTarget);
       }}
     >
-      <FormErrorContext value={error}>{children}</FormErrorContext>
+      <FormErrorContext value={error}>
+        <Reasons>{children}</Reasons>
+      </FormErrorContext>
     </form>
   );
 }
@@ -34,9 +37,11 @@ interface FormButtonsProps extends Pick<ButtonProps, 'kind' | 'busy' | 'off'> {
 
 export function FormButtons({ onClose, cancel = 'Cancel', kind = 'primary', ...rest }: FormButtonsProps) {
   return (
-    <div className="flex justify-end gap-2">
-      <Button onClick={onClose}>{cancel}</Button>
-      <Button {...rest} type="submit" kind={kind} />
+    <div className="flex flex-wrap justify-end gap-2">
+      <Reasons className="text-right">
+        <Button onClick={onClose}>{cancel}</Button>
+        <Button {...rest} type="submit" kind={kind} />
+      </Reasons>
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { useEffect, type ReactNode } from 'react';
 import { HeadlineContext } from './money.tsx';
+import { Reasons } from './reasons.tsx';
 import { figureColumns } from './skeleton.tsx';
 import { setPageTitle } from './logic/page-title.ts';
 
@@ -19,13 +20,15 @@ export function PageHeader({ title, about, actions, back }: PageHeaderProps) {
   return (
     <header className="mb-block">
       {back !== undefined && <div className="mb-1 text-xs">{back}</div>}
-      <div className="flex flex-wrap items-start justify-between gap-3">
-        <div className="min-w-0">
-          <h1 className="break-words">{title}</h1>
-          {about !== undefined && <div className="text-soft mt-1 max-w-prose text-pretty">{about}</div>}
+      <Reasons named className="mt-1 sm:text-right">
+        <div className="flex flex-wrap items-start justify-between gap-3">
+          <div className="min-w-0">
+            <h1 className="break-words">{title}</h1>
+            {about !== undefined && <div className="text-soft mt-1 max-w-prose text-pretty">{about}</div>}
+          </div>
+          {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
         </div>
-        {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
-      </div>
+      </Reasons>
     </header>
   );
 }
@@ -55,13 +58,15 @@ export function Card({ title, about, actions, children, flush = false, weight = 
   return (
     <section className={`mb-block min-w-0 overflow-hidden ${cardClasses[weight]}`}>
       {hasHeader && (
-        <div className={`flex flex-wrap items-center justify-between gap-2 pt-4 pb-3 ${sides}`}>
-          <div className="min-w-0">
-            {title !== undefined && <h2>{title}</h2>}
-            {about !== undefined && <div className="text-soft mt-0.5 max-w-prose text-xs">{about}</div>}
+        <Reasons named className={`-mt-2 pb-3 sm:text-right ${sides}`}>
+          <div className={`flex flex-wrap items-center justify-between gap-2 pt-4 pb-3 ${sides}`}>
+            <div className="min-w-0">
+              {title !== undefined && <h2>{title}</h2>}
+              {about !== undefined && <div className="text-soft mt-0.5 max-w-prose text-xs">{about}</div>}
+            </div>
+            {actions !== undefined && <div className="flex flex-wrap gap-2">{actions}</div>}
           </div>
-          {actions !== undefined && <div className="flex flex-wrap gap-2">{actions}</div>}
-        </div>
+        </Reasons>
       )}
       <div className={flush ? '' : `${sides} pb-card ${hasHeader ? '' : 'pt-card'}`}>{children}</div>
     </section>
