@@ -5,6 +5,17 @@ import { statusText } from '../common/fleet-nodes.ts';
 
 export type NodeAction = 'drain' | 'resume' | 'quarantine' | 'remove';
 
+/** Effects of each action on running rentals and their billing. */
+export const nodeActionEffects: Readonly<Record<NodeAction | 'write-off', string>> = {
+  drain: 'No new rentals are placed on the node. Running rentals continue and are billed as before.',
+  resume: 'The node accepts new rentals again. Running rentals and their billing do not change.',
+  quarantine:
+    'For a node that you do not trust: no new rentals until an operator returns it to service. Running rentals continue and are billed as before.',
+  remove: 'Permanently removes an empty node from the fleet. No rental runs on it, so no billing changes.',
+  'write-off':
+    'For a node that will not return: its rentals end, their machines and data are declared lost, and nothing is charged after the node was last seen.',
+};
+
 const already: Readonly<Record<NodeAction, string>> = {
   drain: 'The node is already draining.',
   resume: 'The node is already in service.',
