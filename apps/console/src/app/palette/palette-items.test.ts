@@ -11,10 +11,15 @@ const item = (group: string, label: string, ...terms: readonly string[]): Palett
   target: { href: '/' },
 });
 
+const resource = (group: string, label: string, ...ids: readonly string[]): PaletteItem => ({
+  ...item(group, label),
+  ids,
+});
+
 const labels = (items: readonly PaletteItem[], query: string): readonly string[] =>
   groupItems(items, query).flatMap((group) => group.items.map(({ label }) => label));
 
-const train = item('Rentals', 'train', '42', '10.0.0.7');
+const train = resource('Rentals', 'train', '42', '10.0.0.7');
 const pages = [item('Pages', 'Rentals', 'machines'), item('Pages', 'Volumes', 'storage')];
 
 it('groupItems shows everything in the given order without a query', () => {
@@ -33,6 +38,33 @@ it('groupItems needs every word of the query, in any field', () => {
 it('groupItems shows the group with an exact id before a group that only contains it', () => {
   const other = item('Nodes', 'node-42');
   expect(labels([other, train], '42')).toEqual(['train', 'node-42']);
+});
+
+it.each([
+  ['an exact name before a longer one', 'train', ['train', 'train-llm', 'retrain']],
+  ['names that start with the query before ids that do', '7', ['7b-chat', 'web']],
+  ['an id before a word inside a name', 'llm', ['api', 'train-llm']],
+])('groupItems shows %s', (_rule, query, expected) => {
+  const all = [
+    resource('Rentals', 'retrain', '1'),
+    resource('Rentals', 'train-llm', '2'),
+    resource('Rentals', 'train', '3'),
+    resource('Rentals', 'web', '77'),
+    resource('Rentals', 'api', 'llm'),
+    resource('Rentals', '7b-chat', '5'),
+  ];
+  expect(labels(all, query)).toEqual(expected);
+});
+
+it('groupItems shows a page by its synonym before resources that only contain the query', () => {
+  const all = [resource('Rentals', 'big-storage-box', '8'), resource('Keys', 'mystorage', '9'), ...pages];
+  expect(labels(all, 'storage')).toEqual(['big-storage-box', 'Volumes', 'mystorage']);
+});
+
+it('groupItems does not treat a word such as the GPU type as an id', () => {
+  const withType = { ...resource('Rentals', 'web', '6'), terms: ['h100'] };
+  const all = [withType, resource('Volumes', 'data-h100', '7')];
+  expect(labels(all, 'h100')).toEqual(['data-h100', 'web']);
 });
 
 it('groupItems shows at most six items of a group', () => {

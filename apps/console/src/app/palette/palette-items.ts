@@ -8,7 +8,9 @@ export interface PaletteItem {
   readonly label: string;
   /** Further words that are shown, such as an id or a state. */
   readonly detail?: string;
-  /** Further words to find it by: ids, addresses, synonyms. */
+  /** Ids and addresses to find it by. */
+  readonly ids?: readonly string[];
+  /** Further words to find it by, such as synonyms. */
   readonly terms: readonly string[];
   readonly icon: LucideIcon;
   /** Opens a path of the console, or does something else. */
@@ -43,16 +45,40 @@ function toWords(text: string): readonly string[] {
     .filter((word) => word !== '');
 }
 
+/** Best first. `synonym` is for pages and actions, which stand before resources that only contain the query. */
+const ranks = [
+  'name',
+  'name prefix',
+  'id',
+  'id prefix',
+  'word of name',
+  'synonym',
+  'in name',
+  'in id',
+  'elsewhere',
+] as const;
+
 /** Lower is better; null if a word of the query is missing. */
 function rankOf(item: PaletteItem, words: readonly string[]): number | null {
   const label = item.label.toLowerCase();
-  const texts = [label, ...[item.detail ?? '', ...item.terms].map((text) => text.toLowerCase())];
-  if (!words.every((word) => texts.some((text) => text.includes(word)))) return null;
+  const ids = (item.ids ?? []).map((id) => id.toLowerCase());
+  const terms = [item.detail ?? '', ...item.terms].map((term) => term.toLowerCase());
+  if (!words.every((word) => [label, ...ids, ...terms].some((text) => text.includes(word)))) return null;
   const query = words.join(' ');
-  if (texts.includes(query)) return 0;
-  if (label.startsWith(query)) return 1;
-  if (texts.some((text) => toWords(text).some((each) => each.startsWith(query)))) return 2;
-  return label.includes(query) ? 3 : 4;
+  const startsWord = (text: string): boolean =>
+    ` ${text.replaceAll(/[^\p{L}\p{N}]+/gu, ' ')}`.includes(` ${query}`);
+  const matches: Readonly<Record<(typeof ranks)[number], boolean>> = {
+    name: label === query,
+    'name prefix': label.startsWith(query),
+    id: ids.includes(query),
+    'id prefix': ids.some((id) => id.startsWith(query)),
+    'word of name': startsWord(label),
+    synonym: item.ids === undefined && terms.some(startsWord),
+    'in name': label.includes(query),
+    'in id': ids.some((id) => id.includes(query)),
+    elsewhere: true,
+  };
+  return ranks.findIndex((rank) => matches[rank]);
 }
 
 /** The number of a rental; null if the text is none. */

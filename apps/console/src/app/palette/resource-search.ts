@@ -39,6 +39,8 @@ interface Found {
   readonly id: string;
   readonly label: string;
   readonly detail?: string;
+  /** Ids besides `id`, and addresses. */
+  readonly ids?: readonly string[];
   readonly terms?: readonly (string | null)[];
   readonly href: string;
 }
@@ -46,14 +48,15 @@ interface Found {
 function toItem(
   group: string,
   icon: LucideIcon,
-  { id, label, detail, terms = [], href }: Found,
+  { id, label, detail, ids = [], terms = [], href }: Found,
 ): PaletteItem {
   return {
     id: `${group} ${id}`,
     group,
     label,
     ...(detail === undefined ? {} : { detail }),
-    terms: [id, ...terms.filter((term) => term !== null)],
+    ids: [id, ...ids],
+    terms: terms.filter((term) => term !== null),
     icon,
     target: { href },
   };
@@ -86,7 +89,8 @@ export function findRental(rental: ListedRental): Found {
     id: String(id),
     label: name ?? label ?? `Rental ${String(id)}`,
     detail: `${String(id)}, ${status}`,
-    terms: [label, externalId, rental.gpuType, rental.region, ...ssh.map(({ host }) => host)],
+    ids: [externalId, ...ssh.map(({ host }) => host)],
+    terms: [label, rental.gpuType, rental.region],
     href: `/rentals/${String(id)}`,
   };
 }
@@ -110,7 +114,7 @@ export const resourceSources: readonly ResourceSource[] = [
       id,
       label: id,
       detail: instance.status,
-      terms: [instance.id, ...portMappings.map(({ domain }) => domain)],
+      ids: [instance.id, ...portMappings.map(({ domain }) => domain)],
       href: `/instances/${inPath(id)}`,
     }),
   }),
@@ -146,7 +150,13 @@ export const resourceSources: readonly ResourceSource[] = [
     needs: 'api-keys:read',
     resource: 'keys',
     list: ({ client, signal }) => client.keys.list({ limit: LIST_LIMIT }, { signal }),
-    find: ({ id, name, publicId }) => ({ id, label: name, detail: publicId, href: '/keys?show=all' }),
+    find: ({ id, name, publicId }) => ({
+      id,
+      label: name,
+      detail: publicId,
+      ids: [publicId],
+      href: '/keys?show=all',
+    }),
   }),
   source({
     group: 'Webhooks',
@@ -188,14 +198,15 @@ export const resourceSources: readonly ResourceSource[] = [
       id,
       label: name,
       detail: `${clusterName}, ${region}`,
-      terms: [address, status],
+      ids: address === null ? [] : [address],
+      terms: [status],
       href: `/operator/nodes/${inPath(id)}`,
     }),
   }),
 ];
 
 function findOrganisation({ id, name, slug }: Item<'adminListOrganisations'>): Found {
-  return { id, label: name, detail: slug, href: `/operator/organisations/${inPath(id)}` };
+  return { id, label: name, detail: slug, ids: [slug], href: `/operator/organisations/${inPath(id)}` };
 }
 
 export interface ResourceLookup {
