@@ -52,7 +52,7 @@ function Steps({ steps }: Readonly<{ steps: readonly Step[] }>) {
 
 const columns: readonly Column<Enrolment>[] = [
   {
-    head: 'Host',
+    head: 'Machine',
     main: true,
     cell: ({ name, endpoint, machineId }) => (
       <>
@@ -100,15 +100,19 @@ export function Enrolments() {
   );
   return (
     <>
-      <Card title="Joining hosts" about="Each host exchanges trust, is inspected and runs a self-test." flush>
+      <Card
+        title="Joining machines"
+        about="Each machine exchanges trust, is inspected and runs a self-test."
+        flush
+      >
         <PagedTable
           pages={pages}
-          what="hosts"
-          caption="Joining hosts"
+          what="machines"
+          caption="Joining machines"
           columns={columns}
           icon={PlugZap}
-          empty="No hosts joining"
-          hint="A host appears here seconds after you run the join command on it."
+          empty="No machines joining"
+          hint="A machine appears here seconds after you run the join command on it."
         />
       </Card>
       <CommandHint command="millrace supplier enrolment list" />

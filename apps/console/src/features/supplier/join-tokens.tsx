@@ -65,7 +65,7 @@ export function JoinTokens() {
   return (
     <Card
       title="Join tokens"
-      about="A join token lets hosts join your supplier account. It has no other access."
+      about="A join token lets machines join your supplier account. It has no other access."
       flush
       actions={<NewTokenButton />}
     >
@@ -76,7 +76,7 @@ export function JoinTokens() {
         columns={columns}
         icon={KeyRound}
         empty="No join tokens yet"
-        hint="Create one to get the command for a host with Incus 6.0 or later."
+        hint="Create one to get the command for a machine with Incus 6.0 or later."
       />
     </Card>
   );
@@ -105,7 +105,7 @@ function Revoke({ token }: Readonly<{ token: Token }>) {
         run={(client) => client.supplier.joinTokens.revoke({ joinTokenId: token.id })}
         changes={['supplier']}
       >
-        <p>No more hosts can join with this token. Machines that have joined stay.</p>
+        <p>No more machines can join with this token. Those that have joined stay.</p>
       </ConfirmDialog>
     </>
   );
@@ -148,8 +148,8 @@ function NewTokenForm({ onClose }: Readonly<{ onClose: () => void }>) {
   if (create.data !== undefined) return <CreatedToken token={create.data} onClose={onClose} />;
   const issue =
     clusterNameIssue(clusterName) ||
-    (region.trim() === '' && 'Enter the region of the host.') ||
-    (!/^[1-9]\d{0,2}$|^1000$/.test(count) && 'Enter 1 to 1000 hosts.');
+    (region.trim() === '' && 'Enter the region of the machine.') ||
+    (!/^[1-9]\d{0,2}$|^1000$/.test(count) && 'Enter 1 to 1000 machines.');
   return (
     <Form
       className="flex flex-col gap-3"
@@ -165,14 +165,14 @@ function NewTokenForm({ onClose }: Readonly<{ onClose: () => void }>) {
     >
       <TextField
         label="Cluster"
-        hint="Cluster name of your hosts on the marketplace."
+        hint="Cluster name of your machines on the marketplace."
         value={clusterName}
         error={fieldIssue(create.error, 'clusterName')}
         onValue={setCluster}
       />
       <TextField
         label="Region"
-        hint="Location of the host. If the region is not available, the error lists the available ones."
+        hint="Location of the machine. If the region is not available, the error lists the available ones."
         placeholder="eu-north-2"
         value={region}
         error={fieldIssue(create.error, 'region')}
@@ -180,7 +180,7 @@ function NewTokenForm({ onClose }: Readonly<{ onClose: () => void }>) {
       />
       <div className="grid grid-cols-2 gap-3">
         <TextField
-          label="Number of hosts"
+          label="Number of machines"
           inputMode="numeric"
           value={count}
           error={fieldIssue(create.error, 'maxMachines')}
@@ -215,7 +215,7 @@ function CreatedToken({ token, onClose }: Readonly<{ token: NewToken; onClose: (
         <Timestamp at={token.expiresAt} />.
       </Note>
       <TextField
-        label="Host address"
+        label="Address of the machine"
         hint="Public IP address or hostname, used in the command."
         placeholder="203.0.113.7"
         value={address}
@@ -224,11 +224,11 @@ function CreatedToken({ token, onClose }: Readonly<{ token: NewToken; onClose: (
       <CodeBlock
         code={joinCommand({ token: token.token, url, address })}
         what="join command"
-        label="Run as root on the host"
+        label="Run as root on the machine"
       />
       <p className="text-soft text-xs">
         <code>join.sh</code> is in the folder <code>deploy/supplier</code> of Millrace. Read it first. The
-        host needs Incus 6.0 or later, its GPUs, and open ports 8443 and 20000 to 29999.
+        machine needs Incus 6.0 or later, its GPUs, and open ports 8443 and 20000 to 29999.
       </p>
       <CommandHint
         command={`millrace supplier join-token create --cluster-name ${token.clusterName} --region ${token.region}`}

@@ -78,7 +78,9 @@ export function MachineActions({ machine }: Readonly<{ machine: Machine }>) {
         <p>
           The machine and its history are permanently removed from the marketplace. You keep what it earned.
         </p>
-        <p>To add the host again, create a new join token. Remove Millrace’s certificate from the host.</p>
+        <p>
+          To add the machine again, create a new join token. Remove Millrace’s certificate from the machine.
+        </p>
       </ConfirmDialog>
     </>
   );

@@ -131,7 +131,7 @@ function MachineList() {
               Add machine
             </LinkButton>
           }
-          hint="Create a join token and run one command on the host. It then appears here."
+          hint="Create a join token and run one command on the machine. It then appears here."
         />
       </Card>
       <CommandHint command="millrace supplier machine list" />

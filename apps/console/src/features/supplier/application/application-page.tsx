@@ -75,15 +75,15 @@ function Requirements() {
     <Card title="Requirements">
       <DescriptionList
         items={[
-          ['Hardware', 'A host with one model of GPU, and CPU, memory and disk to share with tenants.'],
+          ['Hardware', 'A machine with one model of GPU, and CPU, memory and disk to share with tenants.'],
           ['Network', 'A public address. Ports 8443 and 20000 to 29999 must be reachable from the internet.'],
           [
             'Software',
-            'Linux with Incus 6.0 or later as a single host, not a cluster, with a managed network and storage pool.',
+            'Linux with Incus 6.0 or later as a standalone server, not a cluster, with a managed network and storage pool.',
           ],
           [
             'Access',
-            'Millrace gets one project of the Incus daemon. You stay the owner of the host and can end the access at any time.',
+            'Millrace gets one project of the Incus daemon. You stay the owner of the machine and can end the access at any time.',
           ],
         ]}
       />

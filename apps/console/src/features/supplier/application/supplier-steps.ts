@@ -59,7 +59,7 @@ function joinProgress({ enrolments, machines }: SupplierState): Progress {
   if (joined !== undefined)
     return { isDone: true, at: joined.joinedAt, about: `${joined.name} has asked to join.` };
   if (machines.length > 0) return { isDone: true, about: 'Your machine has joined.' };
-  return { isDone: false, about: 'Create a join token and run one command on the host.' };
+  return { isDone: false, about: 'Create a join token and run one command on the machine.' };
 }
 
 function verifyProgress({ enrolments, machines }: SupplierState): Progress {

@@ -166,7 +166,7 @@ function MachinesCard({ machines, earnings }: FiguresProps) {
             </LinkButton>
           }
         >
-          Create a join token and run one command on the host. It then appears here.
+          Create a join token and run one command on the machine. It then appears here.
         </EmptyState>
       ) : (
         <Table caption="Machines and what they earn" columns={columns} rows={rows} />
