@@ -47,13 +47,11 @@ export function CodeBlock({ code, what, label }: CodeBlockProps) {
     <figure className="min-w-0">
       {label !== undefined && <figcaption className="text-soft mb-1 text-xs">{label}</figcaption>}
       <div className="border-line bg-raised flex items-start gap-1 rounded-md border py-1.5 pr-1.5 pl-3">
-        {/* Keyboard users must be able to scroll it. */}
+        {/* Wraps instead of scrolling, so that nothing of a command is hidden on a narrow screen. */}
         <pre
-          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-          tabIndex={0}
           aria-label={what}
           role="region"
-          className="min-w-0 flex-1 overflow-x-auto py-0.5 whitespace-pre"
+          className="min-w-0 flex-1 py-0.5 wrap-anywhere whitespace-pre-wrap"
         >
           {code}
         </pre>

@@ -16,12 +16,12 @@ export function Tabs({
 }: Readonly<{ tabs: readonly Tab[]; open: string; onOpen: (id: string) => void; label: string }>) {
   return (
     <Base.Root value={open} onValueChange={(value) => onOpen(String(value))}>
-      <Base.List aria-label={label} className="border-line mb-4 flex gap-1 overflow-x-auto border-b">
+      <Base.List aria-label={label} className="border-line mb-4 flex flex-wrap gap-x-1 border-b">
         {tabs.map(({ id, label: words }) => (
           <Base.Tab
             key={id}
             value={id}
-            className="text-soft data-[active]:border-accent data-[active]:text-ink -mb-px border-b-2 border-transparent px-3 py-2 font-medium whitespace-nowrap"
+            className="text-soft data-[active]:border-accent data-[active]:text-ink -mb-px border-b-2 border-transparent px-2 py-2 sm:px-3 font-medium whitespace-nowrap"
           >
             {words}
           </Base.Tab>

@@ -78,7 +78,7 @@ const liveColumns: readonly Column<Listed>[] = [
         <span className="text-soft">not yet</span>
       ) : (
         <span className="inline-flex items-start gap-1">
-          <code className="break-all">{sshCommand}</code>
+          <code className="min-w-0 break-words">{sshCommand}</code>
           <CopyButton text={sshCommand} what="SSH command" />
         </span>
       ),
@@ -91,7 +91,7 @@ const liveColumns: readonly Column<Listed>[] = [
       ) : (
         <ul>
           {portMappings.map((port) => (
-            <li key={`${port.domain} ${String(port.port)}`} className="break-all">
+            <li key={`${port.domain} ${String(port.port)}`} className="break-words">
               {portAddress(port).text}
             </li>
           ))}
