@@ -5,7 +5,7 @@ import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useInstallation, useSession } from '../../api/session.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Button, buttonClass } from '../../ui/button.tsx';
-import { Id } from '../../ui/copy.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
@@ -23,39 +23,63 @@ import {
   type TopUp,
 } from './top-up.ts';
 import { Form } from '../../ui/form.tsx';
+import { LinkButton } from '../../ui/link.tsx';
 
 /** Top-up by card if the installation accepts cards, else through the operator. */
 export function TopUpCard() {
-  const { place } = useSession();
+  const { place, go } = useSession();
   const installation = useInstallation();
   if (place.mode === 'test') {
     return (
       <Card title="Add money">
-        <p>Test mode is free. Switch to live mode to add money.</p>
+        <p className="mb-3">Test mode is free, so it needs no money.</p>
+        <Button onClick={() => go({ mode: 'live' })}>Switch to live mode</Button>
       </Card>
     );
   }
   return (
     <Card title="Add money">
       <QueryView query={installation} what="payment methods">
-        {({ topUp, name }) => (topUp ? <ByCard /> : <ByOperator operator={name} />)}
+        {({ topUp, name, demo }) => (topUp ? <ByCard /> : <ByOperator operator={name} isDemo={demo} />)}
       </QueryView>
     </Card>
   );
 }
 
-function ByOperator({ operator }: Readonly<{ operator: string }>) {
-  const { me } = useSession();
+interface ByOperatorProps {
+  readonly operator: string;
+  readonly isDemo: boolean;
+}
+
+/** Without card payments, only the operator adds money. Names the next step for operators and for everyone else. */
+function ByOperator({ operator, isDemo }: ByOperatorProps) {
+  const { may, me, go } = useSession();
+  const { id: organisationId, name } = me.organisation;
   return (
-    <div className="flex flex-col gap-2">
+    <div className="flex flex-col gap-3">
       <p>
-        {operator} does not accept cards. Ask the operator to credit your account, for example after a bank
-        transfer, and name your organisation ID.
+        {isDemo
+          ? 'All amounts of this demo are play money. The demo does not accept cards; an operator grants more.'
+          : `${operator} does not accept cards. An operator adds money, for example after a bank transfer.`}
       </p>
-      <p>
-        <Id value={me.organisation.id} what="organisation ID" />
-      </p>
-      <p className="text-soft">The credit appears in your balance and ledger at once.</p>
+      {may('admin:money') ? (
+        <div>
+          <LinkButton to="/operator/organisations/$organisationId" params={{ organisationId }} kind="primary">
+            Grant credit as operator
+          </LinkButton>
+        </div>
+      ) : (
+        <>
+          <p>Send the operator this text:</p>
+          <CodeBlock code={`Please add credit to ${name} (${organisationId}).`} what="request for credit" />
+          <p className="text-soft">
+            The credit appears in your balance and ledger at once. Until then, test mode is free.
+          </p>
+          <div>
+            <Button onClick={() => go({ mode: 'test' })}>Switch to test mode</Button>
+          </div>
+        </>
+      )}
     </div>
   );
 }

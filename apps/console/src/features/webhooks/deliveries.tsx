@@ -3,7 +3,7 @@ import { Send } from 'lucide-react';
 import { useState } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
-import { StateBadge } from '../../ui/badge.tsx';
+import { Badge, StateBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, Id } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -18,6 +18,7 @@ import {
   attemptText,
   deliveryStatuses,
   hasPendingDeliveries,
+  isRetrying,
   statusLabels,
   type Delivery,
   type Webhook,
@@ -35,7 +36,7 @@ const columnsOf = (webhook: Webhook, show: (delivery: Delivery) => void): readon
       </>
     ),
   },
-  { head: 'Status', cell: (delivery) => <StateBadge state={delivery.status} /> },
+  { head: 'Status', cell: (delivery) => <DeliveryState delivery={delivery} /> },
   {
     head: 'Last attempt',
     cell: ({ attempts }) => {
@@ -44,7 +45,6 @@ const columnsOf = (webhook: Webhook, show: (delivery: Delivery) => void): readon
     },
   },
   { head: 'Attempts', right: true, cell: ({ attempts }) => attempts.length },
-  { head: 'Next attempt', cell: ({ nextAttemptAt }) => <NextTry at={nextAttemptAt} /> },
   { head: 'Created', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
   {
     head: 'Actions',
@@ -114,11 +114,27 @@ export function Deliveries({ webhook }: Readonly<{ webhook: Webhook }>) {
   );
 }
 
-/** Due deliveries about one resource are sent in order. */
-function NextTry({ at }: Readonly<{ at: string | null }>) {
+/** Status of a delivery and, while it is not finished, the time of the next attempt. */
+function DeliveryState({ delivery }: Readonly<{ delivery: Delivery }>) {
   const now = useNow(5_000);
-  if (at === null) return '–';
-  return Date.parse(at) <= now ? <span className="text-soft">queued</span> : <RelativeTime at={at} />;
+  const { status, nextAttemptAt: at } = delivery;
+  if (status !== 'pending') return <StateBadge state={status} />;
+  const what = isRetrying(delivery) ? 'Tried again' : 'Sent';
+  return (
+    <>
+      {isRetrying(delivery) ? <Badge tone="warn">retrying</Badge> : <StateBadge state={status} />}
+      <span className="text-soft block text-xs">
+        {/* Due deliveries about one resource are sent in order, so a due one may wait. */}
+        {at === null || Date.parse(at) <= now ? (
+          `${what} as soon as possible`
+        ) : (
+          <>
+            {what} <RelativeTime at={at} />
+          </>
+        )}
+      </span>
+    </>
+  );
 }
 
 function ReplayButton({ webhook, delivery }: Readonly<{ webhook: Webhook; delivery: Delivery }>) {
@@ -161,7 +177,7 @@ function DeliveryDialog({ delivery, onClose }: Readonly<{ delivery: Delivery; on
     { enabled: mayRead },
   );
   return (
-    <Dialog open onClose={onClose} title={delivery.eventType} about={statusLabels[delivery.status]}>
+    <Dialog open onClose={onClose} title={delivery.eventType} about={<DeliveryState delivery={delivery} />}>
       <div className="flex flex-col gap-4">
         <div>
           <h3>Attempts</h3>

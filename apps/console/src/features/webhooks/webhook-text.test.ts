@@ -3,6 +3,7 @@ import {
   attemptText,
   webhookHealth,
   hasPendingDeliveries,
+  isRetrying,
   parseSequence,
   urlIssue,
   type Webhook,
@@ -37,6 +38,13 @@ describe('webhookHealth', () => {
     } as const;
     expect(webhookHealth(off)).toEqual({ tone: 'bad', label: 'disabled', why: 'Gone.' });
   });
+});
+
+it('isRetrying is true only for a pending delivery with a failed attempt', () => {
+  const attempts = [{ at: '2026-11-16T00:00:00Z', httpStatus: 500, error: null, durationMs: 10 }];
+  expect(isRetrying({ status: 'pending', attempts })).toBe(true);
+  expect(isRetrying({ status: 'pending', attempts: [] })).toBe(false);
+  expect(isRetrying({ status: 'failed', attempts })).toBe(false);
 });
 
 it('attemptText shows status, error and duration', () => {

@@ -14,7 +14,7 @@ export const deliveryStatuses = [
 ] as const satisfies readonly DeliveryStatus[];
 
 export const statusLabels: Readonly<Record<DeliveryStatus, string>> = {
-  pending: 'Pending',
+  pending: 'Pending or retrying',
   succeeded: 'Succeeded',
   failed: 'Failed',
   abandoned: 'Cancelled',
@@ -54,6 +54,10 @@ export function attemptText({ httpStatus, error, durationMs }: Delivery['attempt
   const outcome = [response, error?.replace(/\.$/, '')].filter((part) => typeof part === 'string').join(': ');
   return `${outcome === '' ? 'no response' : outcome}, after ${elapsedText(durationMs)}`;
 }
+
+/** An attempt has failed and another follows. The API status is `pending` as before the first attempt. */
+export const isRetrying = ({ status, attempts }: Pick<Delivery, 'status' | 'attempts'>): boolean =>
+  status === 'pending' && attempts.length > 0;
 
 /** While a delivery is pending, the list is polled more often. */
 export const hasPendingDeliveries = (deliveries: readonly Pick<Delivery, 'status'>[]): boolean =>

@@ -10,7 +10,7 @@ import { Problem } from '../../../ui/states.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { useToast } from '../../../ui/toast.tsx';
 import { rentalActionDisabledReason } from '../actions.ts';
-import type { Rental } from '../rental.ts';
+import { rentalTitle, type Rental } from '../rental.ts';
 import { tagLines, parseTags } from '../tags.ts';
 import { Form } from '../../../ui/form.tsx';
 
@@ -63,6 +63,7 @@ function NameCard({ rental, off }: CardProps) {
       >
         <TextField
           label="Name"
+          hint={`Leave empty for no name. The console then shows ${rentalTitle({ ...rental, name: null })}.`}
           value={name}
           maxLength={255}
           onValue={setName}
@@ -70,7 +71,7 @@ function NameCard({ rental, off }: CardProps) {
         />
         <TextArea
           label="Tags"
-          hint="One name=value per line. Use them to group costs and machines."
+          hint="One name=value per line, to group costs and machines. Leave empty to remove all tags."
           rows={3}
           value={tags}
           onValue={setTags}
@@ -123,7 +124,9 @@ function EndCard({ rental, off }: CardProps) {
         </p>
         <TextField
           label="Terminate after"
-          hint="From now, for example 90m, 8h or 3d. Leave empty to keep the current value."
+          hint={`From now, for example 90m, 8h or 3d. Leave empty to ${
+            rental.expiresAt === null ? 'run without an end' : 'keep the current end'
+          }.`}
           value={ttl}
           onValue={setTtl}
           error={
@@ -132,7 +135,7 @@ function EndCard({ rental, off }: CardProps) {
         />
         <TextField
           label="Spending limit (USD)"
-          hint="Remove the amount for no limit."
+          hint="For the whole rental, including what it has cost so far. Leave empty for no limit."
           inputMode="decimal"
           value={maxUsd}
           onValue={setMaxUsd}
