@@ -119,7 +119,7 @@ function DeliveryState({ delivery }: Readonly<{ delivery: Delivery }>) {
   const now = useNow(5_000);
   const { status, nextAttemptAt: at } = delivery;
   if (status !== 'pending') return <StateBadge state={status} />;
-  const what = isRetrying(delivery) ? 'Tried again' : 'Sent';
+  const what = isRetrying(delivery) ? 'Next attempt' : 'First attempt';
   return (
     <>
       {isRetrying(delivery) ? <Badge tone="warn">retrying</Badge> : <StateBadge state={status} />}

@@ -1,6 +1,7 @@
 import { Id } from '../../../ui/copy.tsx';
 import { Badge } from '../../../ui/badge.tsx';
 import { Card, DescriptionList } from '../../../ui/page.tsx';
+import { networkText } from '../../catalog/offers.ts';
 import { LiveCost, PerHour } from '../../../ui/money.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { usdNumberText } from '@millrace/sdk/text';
@@ -14,7 +15,7 @@ export function DetailsCard({ rental }: Readonly<{ rental: Rental }>) {
       <DescriptionList
         items={[
           ['Hardware', rentalHardwareText(rental)],
-          ['Location', `${rental.region}, ${rental.connectionType}`],
+          ['Location', `${rental.region}, ${networkText(rental.connectionType)}`],
           node === undefined
             ? null
             : [

@@ -146,12 +146,11 @@ function EndCard({ rental, off }: CardProps) {
           <Button type="submit" kind="primary" busy={update.isPending && 'Saving…'} off={off}>
             Save
           </Button>
-          <Button
-            off={off || (rental.expiresAt === null && 'No time to live is set.')}
-            onClick={() => update.mutate({ ttlSeconds: null })}
-          >
-            Remove time to live
-          </Button>
+          {rental.expiresAt !== null && (
+            <Button off={off} onClick={() => update.mutate({ ttlSeconds: null })}>
+              Remove time to live
+            </Button>
+          )}
         </div>
       </Form>
     </Card>

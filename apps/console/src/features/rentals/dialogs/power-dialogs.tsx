@@ -73,9 +73,9 @@ export function StopDialog({ rental, open, onClose }: PowerDialogProps) {
             about={
               <>
                 Only the disk keeps billing: <Money nano={rental.releasedCostPerHourNanoUsd ?? '0'} />
-                <span className="text-soft">/h</span>.
+                <span className="text-soft">/h</span>. Others may rent the GPUs; if none are available, the
+                machine cannot start.
                 <LiveCost nano={rental.liveReleasedCostPerHourNanoUsd} perHour />
-                Others may rent the GPUs; if none are available, the machine cannot start.
               </>
             }
           />
