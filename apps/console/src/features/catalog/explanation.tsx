@@ -1,7 +1,7 @@
 import type { Output } from '@millrace/sdk';
 import { PerHour } from '../../ui/money.tsx';
 import { RelativeTime, Timestamp } from '../../ui/time.tsx';
-import { networkText } from './offers.ts';
+import { networkText } from '../rentals/rental.ts';
 import { selectionFromSpec, type RentalSpec } from './selection.ts';
 import { mayBecomeAvailable, mainObstacle } from './placement-obstacles.ts';
 import { TextLink } from '../../ui/link.tsx';

@@ -8,11 +8,11 @@ import {
   hardwareText,
   isFree,
   machineTypeText,
-  networkText,
   type OfferGroup,
   type Offer,
   type OfferLocation,
 } from './offers.ts';
+import { networkText } from '../rentals/rental.ts';
 
 function freeText(gpusFree: number): string {
   return gpusFree === 1 ? '1 GPU available' : `${String(gpusFree)} GPUs available`;

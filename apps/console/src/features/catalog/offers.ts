@@ -220,7 +220,3 @@ export function gpuMemoryText(gpuType: Offer['gpuType']): string | null {
 export function machineTypeText(machineType: Offer['machineType']): string {
   return machineType === 'bare-metal' ? 'bare metal' : 'virtual machine';
 }
-
-export function networkText(network: Offer['connectionType']): string {
-  return network === 'infiniband' ? 'InfiniBand' : 'Ethernet';
-}

@@ -2,7 +2,8 @@ import { usdText } from '@millrace/sdk/text';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { filterChoices, hardwareText, isFree, networkText, type Offer } from '../catalog/offers.ts';
+import { filterChoices, hardwareText, isFree, type Offer } from '../catalog/offers.ts';
+import { networkText } from '../rentals/rental.ts';
 import { ChoiceGroup, ChoiceTile } from './choice.tsx';
 import { FORM_ID } from './form-id.ts';
 import {

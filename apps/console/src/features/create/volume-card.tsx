@@ -2,7 +2,7 @@ import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { LiveCost, PerHour } from '../../ui/money.tsx';
-import { useLivePrices } from '../volumes/use-live-prices.ts';
+import { useLivePrices } from '../../api/use-live-volume-prices.ts';
 import { Card } from '../../ui/page.tsx';
 import { Note, QueryView } from '../../ui/states.tsx';
 import { ChoiceGroup, ChoiceTile } from './choice.tsx';

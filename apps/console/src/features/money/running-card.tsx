@@ -6,7 +6,7 @@ import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { readLivePrices } from '../volumes/live-prices.ts';
+import { readLivePrices } from '../../api/live-volume-prices.ts';
 import { readRestores, volumesToCheck } from '../volumes/restore-status.ts';
 import {
   mostExpensiveFirst,

@@ -21,6 +21,10 @@ export function rentalHardwareText({
   return `${String(gpuCount)} × ${gpuType.toUpperCase()}, ${rentalType === 'bare-metal' ? 'bare metal' : 'virtual machine'}`;
 }
 
+export function networkText(network: Rental['connectionType']): string {
+  return network === 'infiniband' ? 'InfiniBand' : 'Ethernet';
+}
+
 /** Attached volumes with the fields of a price request. A volume is in the region of its rentals. */
 export function pricedVolumes({ attachedStorage, region }: Pick<Rental, 'attachedStorage' | 'region'>) {
   return (attachedStorage ?? []).map((volume) => ({ ...volume, region, sizeInGb: volume.size_in_gb }));

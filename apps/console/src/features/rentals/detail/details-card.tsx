@@ -1,11 +1,10 @@
 import { Id } from '../../../ui/copy.tsx';
 import { Badge } from '../../../ui/badge.tsx';
 import { Card, DescriptionList } from '../../../ui/page.tsx';
-import { networkText } from '../../catalog/offers.ts';
 import { LiveCost, PerHour } from '../../../ui/money.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { usdNumberText } from '@millrace/sdk/text';
-import { rentalHardwareText, type Rental } from '../rental.ts';
+import { networkText, rentalHardwareText, type Rental } from '../rental.ts';
 
 export function DetailsCard({ rental }: Readonly<{ rental: Rental }>) {
   const [node] = rental.nodes;

@@ -1,7 +1,7 @@
 import { LiveCost, PerHour } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { Table } from '../../../ui/table.tsx';
-import { useLivePrices } from '../../volumes/use-live-prices.ts';
+import { useLivePrices } from '../../../api/use-live-volume-prices.ts';
 import { pricedVolumes, type Rental } from '../rental.ts';
 import { LinkButton, TextLink } from '../../../ui/link.tsx';
 

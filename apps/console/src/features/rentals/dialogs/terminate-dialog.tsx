@@ -3,7 +3,7 @@ import { usdText } from '@millrace/sdk/text';
 import { ConfirmDialog } from '../../../ui/dialog.tsx';
 import { LiveCost, Money, PerHour } from '../../../ui/money.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
-import { useLivePrices } from '../../volumes/use-live-prices.ts';
+import { useLivePrices } from '../../../api/use-live-volume-prices.ts';
 import { LiveTotal } from '../live-total.tsx';
 import { pricedVolumes, rentalTitle, rentalHardwareText, type Rental } from '../rental.ts';
 

@@ -1,6 +1,6 @@
 import type { Millrace } from '@millrace/sdk';
 import { expect, it, vi } from 'vitest';
-import { readLivePrices } from './live-prices.ts';
+import { readLivePrices } from './live-volume-prices.ts';
 
 const volume = (sizeInGb: number, region = 'us-central-1') => ({ region, sizeInGb });
 

@@ -1,6 +1,11 @@
-import { useApiQuery } from '../../api/queries.ts';
-import { useSession } from '../../api/session.tsx';
-import { distinctVolumes, readLivePrices, type LivePriceOf, type PricedVolume } from './live-prices.ts';
+import { useApiQuery } from './queries.ts';
+import { useSession } from './session.tsx';
+import {
+  distinctVolumes,
+  readLivePrices,
+  type LivePriceOf,
+  type PricedVolume,
+} from './live-volume-prices.ts';
 
 export function useLivePrices(volumes: readonly PricedVolume[]): LivePriceOf {
   const { mode } = useSession().place;

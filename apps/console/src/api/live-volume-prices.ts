@@ -1,5 +1,5 @@
 import type { Input, Millrace } from '@millrace/sdk';
-import type { Mode } from '../../api/client.ts';
+import type { Mode } from './client.ts';
 
 /** Finds the live prices of volumes of test mode for lists, which do not have them. */
 
