@@ -1,5 +1,6 @@
 import type { Output } from '@millrace/sdk';
 import { getRouteApi } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint, CopyButton } from '../../../ui/copy.tsx';
@@ -13,8 +14,17 @@ import { AnnouncedMaintenance } from '../maintenance/announced-maintenance.tsx';
 import { NodeGpus } from './node-gpus.tsx';
 import { NodeHistory } from './node-history.tsx';
 import { OrganisationLink } from '../common/organisation-name.tsx';
-import { rentalsText } from './node-actions.ts';
-import { NodeActionsCard } from './node-actions-card.tsx';
+import {
+  nodeActionDisabledReason,
+  nodeActionEffects,
+  rentalsText,
+  writeOffDisabledReason,
+  type NodeAction,
+} from './node-actions.ts';
+import { WriteOffButton } from '../common/write-off-button.tsx';
+import { ActionButton } from '../common/action-button.tsx';
+import { localToInstant } from '../common/local-time.ts';
+import { TextField } from '../../../ui/field.tsx';
 import { operatorPage } from '../common/operator-page.tsx';
 import { RentalTable } from '../rentals/rental-table.tsx';
 import { TextLink } from '../../../ui/link.tsx';
@@ -24,6 +34,10 @@ const route = getRouteApi('/shell/inside/operator/nodes/$nodeId');
 const toFleet = <TextLink to="/operator/fleet">Fleet</TextLink>;
 
 type Node = Output<'adminGetNode'>;
+
+interface NodeProps {
+  readonly node: Node;
+}
 
 export const NodePage = operatorPage('Node', NodeLoaded);
 
@@ -41,7 +55,7 @@ function NodeLoaded() {
   );
 }
 
-function NodeDetail({ node }: Readonly<{ node: Node }>) {
+function NodeDetail({ node }: NodeProps) {
   return (
     <>
       <PageHeader
@@ -80,7 +94,148 @@ function NodeDetail({ node }: Readonly<{ node: Node }>) {
   );
 }
 
-function Hardware({ node }: Readonly<{ node: Node }>) {
+/** Each action with its effect on running rentals and their billing, and why it is not possible now. */
+function NodeActionsCard({ node }: NodeProps) {
+  return (
+    <Card title="Actions">
+      <ul className="flex flex-col gap-3">
+        <Row action="drain" off={nodeActionDisabledReason('drain', node)}>
+          <DrainButton node={node} />
+        </Row>
+        <Row action="resume" off={nodeActionDisabledReason('resume', node)}>
+          <ResumeButton node={node} />
+        </Row>
+        <Row action="quarantine" off={nodeActionDisabledReason('quarantine', node)}>
+          <QuarantineButton node={node} />
+        </Row>
+        <Row action="remove" off={nodeActionDisabledReason('remove', node)}>
+          <RemoveButton node={node} />
+        </Row>
+        <Row action="write-off" off={writeOffDisabledReason(node)}>
+          <WriteOffNode node={node} />
+        </Row>
+      </ul>
+    </Card>
+  );
+}
+
+interface RowProps {
+  readonly action: NodeAction | 'write-off';
+  readonly off: string | false;
+  readonly children: ReactNode;
+}
+
+function Row({ action, off, children }: RowProps) {
+  return (
+    <li className="grid items-start gap-x-4 gap-y-1 sm:grid-cols-[9rem_1fr]">
+      <div>{children}</div>
+      <div className="text-soft max-w-prose text-pretty">
+        <p>{nodeActionEffects[action]}</p>
+        {off !== false && <p className="text-xs">Not possible now: {off}</p>}
+      </div>
+    </li>
+  );
+}
+
+function DrainButton({ node }: NodeProps) {
+  const { id: nodeId, name } = node;
+  const [deadline, setDeadline] = useState('');
+  const deadlineAt = localToInstant(deadline);
+  return (
+    <ActionButton
+      label="Drain"
+      title={`Drain ${name}`}
+      doing="Draining…"
+      done={`${name} is draining.`}
+      off={nodeActionDisabledReason('drain', node)}
+      wait={deadlineAt === undefined && 'Enter a complete date and time.'}
+      run={(client, reason) =>
+        client.admin.nodes.drain({ nodeId, reason, ...(deadlineAt == null ? {} : { deadlineAt }) })
+      }
+    >
+      <p>
+        {nodeActionEffects.drain} {rentalsText(node.liveRentalCount)} running.
+      </p>
+      <TextField
+        label="Planned to be empty by (optional)"
+        hint="Shown on the node. Rentals are not terminated at that time."
+        type="datetime-local"
+        value={deadline}
+        onValue={setDeadline}
+      />
+    </ActionButton>
+  );
+}
+
+function ResumeButton({ node }: NodeProps) {
+  const { id: nodeId, name } = node;
+  return (
+    <ActionButton
+      label={node.status === 'node_quarantined' ? 'Return to service' : 'Resume'}
+      title={`Return ${name} to service`}
+      doing="Returning…"
+      done={`${name} is back in service.`}
+      off={nodeActionDisabledReason('resume', node)}
+      run={(client, reason) => client.admin.nodes.resume({ nodeId, reason })}
+    >
+      <p>{nodeActionEffects.resume}</p>
+    </ActionButton>
+  );
+}
+
+function QuarantineButton({ node }: NodeProps) {
+  const { id: nodeId, name } = node;
+  return (
+    <ActionButton
+      label="Quarantine"
+      title={`Quarantine ${name}`}
+      kind="danger"
+      doing="Quarantining…"
+      done={`${name} is quarantined.`}
+      off={nodeActionDisabledReason('quarantine', node)}
+      run={(client, reason) => client.admin.nodes.quarantine({ nodeId, reason })}
+    >
+      <p>
+        {nodeActionEffects.quarantine} {rentalsText(node.liveRentalCount)} running.
+      </p>
+    </ActionButton>
+  );
+}
+
+function RemoveButton({ node }: NodeProps) {
+  const { id: nodeId, name } = node;
+  return (
+    <ActionButton
+      label="Remove"
+      title={`Remove ${name} from the fleet`}
+      kind="danger"
+      doing="Removing…"
+      done={`${name} was removed.`}
+      off={nodeActionDisabledReason('remove', node)}
+      run={(client, reason) => client.admin.nodes.remove({ nodeId, reason })}
+    >
+      <p>{nodeActionEffects.remove} Its name is free when the engine no longer lists it.</p>
+    </ActionButton>
+  );
+}
+
+function WriteOffNode({ node }: NodeProps) {
+  const { id: nodeId, name } = node;
+  return (
+    <WriteOffButton
+      name={name}
+      off={writeOffDisabledReason(node)}
+      run={(client, request) => client.admin.nodes.writeOff({ nodeId, ...request })}
+    >
+      <p>
+        {nodeActionEffects['write-off']} {rentalsText(node.liveRentalCount)} on it. The node is removed from
+        the fleet, and its GPUs are not offered again.
+      </p>
+    </WriteOffButton>
+  );
+}
+
+function Hardware({ node }: NodeProps) {
   const isRead = node.hardwareReadAt !== null;
   return (
     <Card title="Machine">
