@@ -3,6 +3,8 @@ import { createContext, use } from 'react';
 import { headlineUsd } from './logic/headline-usd.ts';
 import { WithTooltip } from './with-tooltip.tsx';
 
+const NANO_PER_CENT = 10_000_000n;
+
 /** Set by `KeyFigures`: amounts inside are headlines. */
 export const HeadlineContext = createContext(false);
 
@@ -12,7 +14,7 @@ export function Money({ nano, signed = false }: Readonly<{ nano: string | bigint
   if (isHeadline) return <HeadlineMoney nano={nano} signed={signed} />;
   const amount = BigInt(nano);
   return (
-    <data value={amount.toString()} className="tabular-nums">
+    <data value={amount.toString()} className="whitespace-nowrap tabular-nums">
       {signed && amount > 0n ? '+' : ''}
       {usdText(amount)}
     </data>
@@ -43,9 +45,11 @@ export function HeadlineMoney({ nano, signed = false, per }: HeadlineMoneyProps)
   );
 }
 
-/** Hourly price, in nano-USD if the API sends them, else in dollars. */
+/** Hourly price, in nano-USD if the API sends them, else in dollars. Key figures round it to cents, unless it is less than one. */
 export function PerHour(price: { readonly usd: number } | { readonly nano: string | bigint }) {
   const nano = 'nano' in price ? BigInt(price.nano) : usdToNano(price.usd);
+  const isHeadline = use(HeadlineContext);
+  if (isHeadline && nano >= NANO_PER_CENT) return <HeadlineMoney nano={nano} per="h" />;
   return (
     <span className="whitespace-nowrap tabular-nums">
       <data value={nano.toString()}>{usdText(nano)}</data>

@@ -92,7 +92,7 @@ export function KeyFigures({ items }: Readonly<{ items: readonly KeyFigure[] }>)
         >
           <dt className="text-soft text-xs font-medium">{label}</dt>
           <dd
-            className={`mt-0.5 font-semibold break-words [&_time]:whitespace-normal ${lead ? 'text-3xl' : 'text-xl'}`}
+            className={`mt-0.5 font-semibold break-words [&_time]:whitespace-normal ${lead ? 'text-2xl' : 'text-xl'}`}
           >
             <HeadlineContext value>{value}</HeadlineContext>
           </dd>

@@ -4,6 +4,7 @@ import { Badge, StateBadge } from '../../../ui/badge.tsx';
 import { CopyButton } from '../../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import type { Column } from '../../../ui/table.tsx';
+import { withLocalTimes } from '../../../ui/logic/local-times.ts';
 import { RelativeTime } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
 import { WriteOffButton } from '../common/write-off-button.tsx';
@@ -96,7 +97,9 @@ const columns: readonly Column<AnyRental>[] = [
     cell: ({ status, statusReason }) => (
       <>
         <StateBadge state={status} />
-        {statusReason !== null && <span className="text-soft block text-xs">{statusReason}</span>}
+        {statusReason !== null && (
+          <span className="text-soft block text-xs">{withLocalTimes(statusReason)}</span>
+        )}
       </>
     ),
   },
