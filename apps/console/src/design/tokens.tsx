@@ -27,7 +27,6 @@ const fills: readonly (readonly [name: string, className: string])[] = [
   ['chart-8', 'bg-chart-8'],
 ];
 const sizes: readonly (readonly [name: string, className: string, use: string])[] = [
-  ['text-3xl', 'text-3xl font-semibold', 'Lead figure $1,284.20'],
   ['text-2xl', 'text-2xl font-semibold', 'Page title'],
   ['text-xl', 'text-xl font-semibold', 'Key figure 42.5 %'],
   ['text-lg', 'text-lg', 'Introduction'],
