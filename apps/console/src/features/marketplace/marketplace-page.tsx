@@ -100,11 +100,7 @@ function Machines({ search, hasPerformance, onSort }: MachinesProps) {
   );
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = pages;
   const groups = useMemo(
-    () =>
-      groupMachines(
-        [...(data?.items ?? [])],
-        sort === 'value' ? 'value' : 'listed',
-      ),
+    () => groupMachines([...(data?.items ?? [])], sort === 'value' ? 'value' : 'listed'),
     [data, sort],
   );
   const machineCount = groups.reduce((sum, group) => sum + group.machineCount, 0);
