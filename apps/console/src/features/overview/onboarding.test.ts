@@ -19,6 +19,7 @@ it('every step is done by its own fact, and test mode needs no money', () => {
   const all = { ...nothing, hasKey: true, hasMoney: true, hasMachine: true, hasRequest: true };
   expect(isComplete(onboardingSteps(all))).toBe(true);
   expect(isComplete(onboardingSteps({ ...all, hasRequest: false }))).toBe(false);
+  expect(isComplete(onboardingSteps({ ...all, mode: 'test', hasRequest: false }))).toBe(true);
 });
 
 it('without money, machine and model are tried out in test mode', () => {
