@@ -25,8 +25,8 @@ const release = import.meta.url;
 
 function readResults(): StoredAccount['results'] {
   try {
-    const stored = JSON.parse(localStorage.getItem(storageKey) ?? 'null') as StoredAccount | null;
-    return stored?.release === release ? stored.results : {};
+    const stored = JSON.parse(localStorage.getItem(storageKey) ?? 'null') as Partial<StoredAccount> | null;
+    return stored?.release === release ? (stored.results ?? {}) : {};
   } catch {
     return {};
   }
@@ -52,5 +52,9 @@ export function restoreAccount(cache: QueryClient): void {
 export const wasSignedIn = (): boolean => readResults().person !== undefined;
 
 export function removeStoredAccount(): void {
-  localStorage.removeItem(storageKey);
+  try {
+    localStorage.removeItem(storageKey);
+  } catch {
+    // Storage is disabled, so nothing is stored.
+  }
 }

@@ -167,6 +167,16 @@ describe('NAME_FILE', () => {
     expect(text).not.toContain('hunter2');
   });
 
+  test('does not print a secret that was set in place of the path, and refuses other than small files', () => {
+    const mistaken = report([postgresConfig], { MILLRACE_POSTGRES_URL_FILE: url });
+    expect(mistaken).toContain('MILLRACE_POSTGRES_URL_FILE is not the absolute path of a file');
+    expect(mistaken).not.toContain('hunter2');
+    for (const path of ['/', '/dev/zero', file('large', 'x'.repeat(65_537))]) {
+      const text = report([postgresConfig], { MILLRACE_POSTGRES_URL_FILE: path });
+      expect(text, path).toContain('that is not a file of at most 64 KiB');
+    }
+  });
+
   test('is ignored for a setting that is not a secret', () => {
     expect(loadConfig([logConfig], { MILLRACE_LOG_LEVEL_FILE: '/does/not/exist' }).log.level).toBe('info');
   });

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import type { ConfigProblem, Fragment, ValuesOf, Variable, Variables } from './fragment.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -74,6 +75,8 @@ interface Setting {
   readonly text: string | undefined;
 }
 
+const MAX_FILE_BYTES = 65_536;
+
 /** A secret may also be the content of the file that `<NAME>_FILE` names, because environments are easier to read. */
 function readSetting(variable: Variable, env: Environment): Setting | ConfigProblem {
   const own = { env: variable.env, text: textOf(env, variable.env) };
@@ -83,7 +86,13 @@ function readSetting(variable: Variable, env: Environment): Setting | ConfigProb
   if (path === undefined) return own;
   if (own.text !== undefined)
     return { env: fileEnv, problem: `and ${variable.env} are both set; remove one of them` };
+  // It may be the secret itself, set under the wrong name, so it is not printed.
+  if (!isAbsolute(path)) return { env: fileEnv, problem: 'is not the absolute path of a file' };
   try {
+    const file = statSync(path);
+    if (!file.isFile() || file.size > MAX_FILE_BYTES) {
+      return { env: fileEnv, problem: `is ${quote(path)}; that is not a file of at most 64 KiB` };
+    }
     const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
     if (text !== '') return { env: fileEnv, text };
     return { env: fileEnv, problem: `is ${quote(path)}; the file is empty` };

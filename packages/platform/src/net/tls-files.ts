@@ -1,6 +1,7 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Server as HttpServer } from 'node:http';
-import { createSecureContext, Server as TlsServer } from 'node:tls';
+import { Server as TlsServer } from 'node:tls';
 import type { Timer } from '../clock/index.ts';
 import { startLoop, type Loop } from '../lifecycle/index.ts';
 import type { Logger } from '../log/index.ts';
@@ -29,11 +30,12 @@ export function watchTlsFiles(options: TlsFilesOptions): Loop {
   return startLoop(watching, async () => {
     const [newCert, newKey] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
     if (newCert === cert && newKey === key) return 'idle';
-    const pair = { cert: newCert, key: newKey, minVersion: 'TLSv1.2' } as const;
-    // Throws if they do not fit, which `setSecureContext` may notice only at the next handshake.
-    createSecureContext(pair);
+    // `setSecureContext` accepts empty texts, and notices only at the next handshake that a key does not fit.
+    if (!new X509Certificate(newCert).checkPrivateKey(createPrivateKey(newKey))) {
+      throw new Error('The TLS key does not fit the certificate.');
+    }
     if (!(server instanceof TlsServer)) throw new TypeError('The server does not use TLS.');
-    server.setSecureContext(pair);
+    server.setSecureContext({ cert: newCert, key: newKey, minVersion: 'TLSv1.2' });
     [cert, key] = [newCert, newKey];
     log.info({ certFile }, 'TLS certificate reloaded');
     return 'idle';
