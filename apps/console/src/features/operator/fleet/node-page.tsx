@@ -10,7 +10,7 @@ import { QueryPage } from '../../../ui/query-page.tsx';
 import { RelativeTime, Timestamp } from '../../../ui/time.tsx';
 import { countsOf, countsText } from './fleet-layout.ts';
 import { AnnounceButton, WindowTable } from '../maintenance/maintenance-windows.tsx';
-import { AnnouncedMaintenance } from '../maintenance/announced-maintenance.tsx';
+import { AnnouncedMaintenance, useAnnouncedMaintenance } from '../maintenance/announced-maintenance.tsx';
 import { NodeGpus } from './node-gpus.tsx';
 import { NodeHistory } from './node-history.tsx';
 import { OrganisationLink } from '../common/organisation-name.tsx';
@@ -48,14 +48,22 @@ function NodeLoaded() {
     (client, signal) => client.admin.nodes.get({ nodeId }, { signal }),
     { refetchMs: 2_000 },
   );
+  const windows = useAnnouncedMaintenance(nodeId);
+  // The announcement is above everything else, so the page would move if it came later.
+  const query = windows === undefined ? { ...node, data: undefined } : node;
   return (
-    <QueryPage query={node} title="Node" what="node" back={toFleet}>
-      {(loaded) => <NodeDetail node={loaded} />}
+    <QueryPage query={query} title="Node" what="node" back={toFleet}>
+      {(loaded) => (
+        <NodeDetail
+          node={loaded}
+          announcement={<AnnouncedMaintenance nodeId={nodeId} windows={windows ?? []} />}
+        />
+      )}
     </QueryPage>
   );
 }
 
-function NodeDetail({ node }: NodeProps) {
+function NodeDetail({ node, announcement }: NodeProps & { readonly announcement: ReactNode }) {
   return (
     <>
       <PageHeader
@@ -76,7 +84,7 @@ function NodeDetail({ node }: NodeProps) {
           </Note>
         </div>
       )}
-      <AnnouncedMaintenance nodeId={node.id} />
+      {announcement}
       <NodeActionsCard node={node} />
       <Hardware node={node} />
       <Card title="GPUs" about={countsText(countsOf([node]))} flush>
