@@ -56,7 +56,7 @@ async function startGateway(env: Readonly<Record<string, string>>): Promise<Gate
     name: 'gateway',
     entry: 'apps/gateway/src/main.ts',
     env: {
-      ...engineEnv({ database, names }),
+      ...engineEnv({ database, names }, 'gateway'),
       MILLRACE_HTTP_PORT: String(port),
       MILLRACE_GATEWAY_HEALTH_PORT: String(healthPort),
       MILLRACE_HEALTH_HOST: '127.0.0.2',
@@ -154,7 +154,7 @@ test('an api serves a renewed certificate without a restart', async () => {
     name: 'api',
     entry: 'apps/api/src/main.ts',
     env: {
-      ...engineEnv({ database, names }),
+      ...engineEnv({ database, names }, 'api'),
       MILLRACE_HTTP_PORT: String(port),
       MILLRACE_HTTP_TLS_CERT_FILE: certFile,
       MILLRACE_HTTP_TLS_KEY_FILE: keyFile,

@@ -94,7 +94,7 @@ export async function openCoreStack<H extends Hosts>(
     const database = await createTestDatabase();
     closers.push(() => auditAndDrop(database, auditMode));
     const env = {
-      ...engineEnv({ database, names: testNames() }),
+      ...engineEnv({ database, names: testNames() }, 'worker'),
       ...restateEnv(restate),
       ...fleetEnv(folder, hosts, options),
       MILLRACE_SEALING_KEYS: SEALING_KEYS,

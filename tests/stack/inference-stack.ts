@@ -98,7 +98,7 @@ async function open(
   }
   const names = testNames();
   const env = {
-    ...engineEnv({ database, names, endpoints }),
+    ...engineEnv({ database, names, endpoints }, 'worker'),
     MILLRACE_POT_VALKEY_URL: valkey.url,
     MILLRACE_NATS_REPLICAS: options.ownEngines === true ? '3' : '1',
     MILLRACE_RATE_LIMIT_DEFAULT_RPM: UNLIMITED,

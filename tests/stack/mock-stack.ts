@@ -58,7 +58,7 @@ export async function openMockStack(options: MockStackOptions = {}): Promise<Moc
       name: 'gateway',
       entry: 'apps/gateway/src/main.ts',
       env: {
-        ...engineEnv({ database, names }),
+        ...engineEnv({ database, names }, 'gateway'),
         MILLRACE_HTTP_PORT: String(port),
         MILLRACE_GATEWAY_HEALTH_PORT: String(healthPort),
         MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',

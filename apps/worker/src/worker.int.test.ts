@@ -210,7 +210,7 @@ describe('worker process', () => {
     const broken = await startProcess({
       name: 'broken',
       entry: 'apps/worker/src/main.ts',
-      env: { ...engineEnv({ database, names }), MILLRACE_POSTGRES_URL: '', MILLRACE_CELL: '5000' },
+      env: { ...engineEnv({ database, names }, 'worker'), MILLRACE_POSTGRES_URL: '', MILLRACE_CELL: '5000' },
     });
     expect((await broken.exited).code).toBe(78);
     expect(broken.output()).toContain('MILLRACE_POSTGRES_URL is not set');
@@ -227,7 +227,7 @@ describe('worker process', () => {
       name: 'late',
       entry: 'apps/worker/src/main.ts',
       env: {
-        ...engineEnv({ database, names }),
+        ...engineEnv({ database, names }, 'worker'),
         MILLRACE_RESTATE_ENDPOINT_PORT: '0',
         MILLRACE_WORKER_HEALTH_PORT: port,
       },

@@ -144,7 +144,13 @@ export {
   type ImagesServer,
   type OpenAiImagesDouble,
 } from './doubles/openai-images.ts';
-export { fingerprintOf, makeCertificate, type TestCertificate } from './network/certificates.ts';
+export {
+  fingerprintOf,
+  makeAuthority,
+  makeCertificate,
+  type Authority,
+  type TestCertificate,
+} from './network/certificates.ts';
 export {
   impossibleHardware,
   createFailures,

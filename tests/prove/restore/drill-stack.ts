@@ -82,7 +82,10 @@ async function open(closers: Closers, close: () => Promise<void>): Promise<Drill
   const chat = await startChatDouble({ engine: 'vllm', tokens: [' flour', ' and', ' water'] });
   closers.push(() => chat.close());
   const env = {
-    ...engineEnv({ database, names: testNames(), endpoints: { ...endpoints, postgresUrl: postgres.url } }),
+    ...engineEnv(
+      { database, names: testNames(), endpoints: { ...endpoints, postgresUrl: postgres.url } },
+      'worker',
+    ),
     MILLRACE_POT_VALKEY_URL: valkey.url,
     MILLRACE_POT_OUTAGE_MS: '30000',
     MILLRACE_POT_LONGEST_REQUEST_MS: '60000',

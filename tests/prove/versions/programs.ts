@@ -45,7 +45,7 @@ const falseAlarms = /Got abort error from connection|usage is gone that nobody h
 export async function programsOf(place: ProgramPlace): Promise<Versions> {
   const { database, valkey, endpoints, trusted, receiver, roots } = place;
   const env = {
-    ...engineEnv({ database, names: testNames(), endpoints }),
+    ...engineEnv({ database, names: testNames(), endpoints }, 'worker'),
     MILLRACE_POT_VALKEY_URL: valkey.url,
     MILLRACE_PROVIDERS: JSON.stringify(mockProviders()),
     MILLRACE_FLEET_READ_MS: '1000',

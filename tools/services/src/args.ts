@@ -5,7 +5,12 @@ import { Failure, messageOf } from './failure.ts';
 
 export type Invocation =
   | { readonly command: 'help' }
-  | ({ readonly command: 'up'; readonly names: readonly string[]; readonly install: boolean } & SiteSelection)
+  | ({
+      readonly command: 'up';
+      readonly names: readonly string[];
+      readonly install: boolean;
+      readonly secure: boolean | undefined;
+    } & SiteSelection)
   | ({ readonly command: 'install'; readonly names: readonly string[] } & SiteSelection)
   | ({ readonly command: 'down'; readonly names: readonly string[]; readonly purge: boolean } & SiteSelection)
   | ({ readonly command: 'status'; readonly json: boolean } & SiteSelection)
@@ -22,6 +27,7 @@ const options = {
   cluster: { type: 'boolean' },
   single: { type: 'boolean' },
   install: { type: 'boolean' },
+  secure: { type: 'boolean' },
   purge: { type: 'boolean' },
   json: { type: 'boolean' },
   follow: { type: 'boolean', short: 'f' },
@@ -33,7 +39,7 @@ const options = {
 type OptionName = keyof typeof options;
 
 const allowed: Readonly<Record<string, readonly OptionName[]>> = {
-  up: ['cluster', 'single', 'install', 'state', 'port-base'],
+  up: ['cluster', 'single', 'install', 'secure', 'state', 'port-base'],
   install: ['state'],
   down: ['cluster', 'single', 'purge', 'state'],
   status: ['json', 'state'],
@@ -56,7 +62,7 @@ export function parseInvocation(argv: readonly string[]): Invocation {
   };
   switch (command) {
     case 'up':
-      return { command, names, install: values.install === true, ...place };
+      return { command, names, install: values.install === true, secure: values.secure, ...place };
     case 'install':
       return { command, names, ...place };
     case 'down':
@@ -118,6 +124,7 @@ Names: postgres, valkey, nats, restate, incus, incus-host, ironic, llama, images
   --install       up: install missing packages (needs root and Debian 12); without it, the commands are printed
   --cluster       up: three nodes each of NATS, Restate and Incus instead of one (of the named engines, if you name any)
   --single        up: go back to one node each
+  --secure        up: engines require TLS and credentials; only for a new state folder, which keeps it
   --purge         down: also delete the state folder with all data
   --json          status: print JSON
   --state DIR     use another state folder than .millrace in the repository, for a second site
@@ -132,4 +139,4 @@ both.
 
 The hosts of an Incus cluster and their GPUs are simulated; its daemons and containers are real.
 
-PostgreSQL, Valkey, NATS and Restate trust every local user. Run them only on a developer's machine or in CI.`;
+Without --secure, PostgreSQL, Valkey, NATS and Restate trust every local user. Run them only on a developer's machine or in CI.`;

@@ -15,6 +15,8 @@ import { prepareInstallation, runInstallation } from './install/install.ts';
 import { describeRequirement, type Requirement } from './install/requirements.ts';
 import { shellLine } from './install/steps.ts';
 import { withLock } from './lock.ts';
+import { caFile, ensureAuthority } from './secure/site-tls.ts';
+import type { SecureEndpoints } from './secure/secure-endpoints.ts';
 import { claimChosenBlock, claimFreeBlock, releaseClaim } from './port-claims.ts';
 import {
   createSite,
@@ -81,6 +83,7 @@ export async function up(names: readonly string[], options: UpOptions = {}): Pro
       if (refused !== null) return refused;
     }
     createSite(site);
+    if (site.secure === true) await ensureAuthority(site);
     const blocked = wanted
       .filter((engine) => !able.includes(engine))
       .map((engine) => blockedOutcome(engine, site, names.includes(engine.name)));
@@ -229,10 +232,16 @@ function stillMissingError(needs: readonly Requirement[]): Failure {
 }
 
 function collectEndpoints(site: Site, topologyOf: (engine: Engine) => Topology | undefined): Endpoints {
-  const endpoints = engines.map((engine) => engine.endpoints(groupOf(site, engine, topologyOf(engine))));
+  const groups = engines.map((engine) => groupOf(site, engine, topologyOf(engine)));
+  const endpoints = groups.map((group) => group.engine.endpoints(group));
   const collected = Object.assign({}, ...endpoints) as Partial<Endpoints>;
   if (!isComplete(collected)) throw new Error('an engine returned no endpoint');
-  return collected;
+  return site.secure === true ? { ...collected, secure: collectSecureEndpoints(site, groups) } : collected;
+}
+
+function collectSecureEndpoints(site: Site, groups: readonly Group[]): SecureEndpoints {
+  const endpoints = groups.map((group) => group.engine.secureEndpoints?.(group) ?? {});
+  return Object.assign({ caFile: caFile(site) }, ...endpoints) as SecureEndpoints;
 }
 
 function isComplete(collected: Partial<Endpoints>): collected is Endpoints {

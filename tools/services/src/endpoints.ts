@@ -3,6 +3,7 @@ import path from 'node:path';
 
 import type { Topology } from './engine.ts';
 import { Failure } from './failure.ts';
+import type { SecureEndpoints } from './secure/secure-endpoints.ts';
 import { resolveStateDir, writeAtomically, type Site } from './site.ts';
 
 /** Addresses of the engines, on 127.0.0.1 except for Incus hosts. Optional entries are missing until the engine was started. */
@@ -11,6 +12,8 @@ export interface Endpoints {
   readonly valkeyUrl: string;
   readonly natsUrls: readonly string[];
   readonly restate: RestateEndpoints;
+  /** Set if the site is secure, so that engines require TLS and credentials. */
+  readonly secure?: SecureEndpoints;
   readonly incus?: IncusEndpoints;
   /** Set once an Incus cluster was formed; a single daemon may run beside it. */
   readonly incusCluster?: IncusClusterEndpoints;

@@ -1,5 +1,6 @@
 import type { Endpoints } from './endpoints.ts';
 import type { Requirement } from './install/requirements.ts';
+import type { SecureEndpoints } from './secure/secure-endpoints.ts';
 import type { Site } from './site.ts';
 
 export type Topology = 'single' | 'cluster';
@@ -80,4 +81,7 @@ export interface Engine {
   readonly transientFailure?: RegExp;
 
   endpoints(group: Group): Partial<Endpoints>;
+
+  /** The credentials of each role, called only for a secure site. */
+  secureEndpoints?(group: Group): Partial<SecureEndpoints>;
 }

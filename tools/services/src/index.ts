@@ -29,6 +29,8 @@ export { mediaCommand, mediaModels, type MediaServer } from './engines/inference
 export { Failure } from './failure.ts';
 export { withLock } from './lock.ts';
 export { plainPng } from './media/png.ts';
+export { makeAuthority, type Authority, type CertificateRequest } from './secure/authority.ts';
+export type { Role, SecureEndpoints } from './secure/secure-endpoints.ts';
 export { isPortFree, portHolder } from './ports.ts';
 export { defaultCacheDir } from './site.ts';
 export { status } from './status.ts';

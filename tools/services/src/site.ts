@@ -35,6 +35,8 @@ export interface Site {
   readonly cacheDir: string;
   readonly isRoot: boolean;
   readonly databaseInMemory?: boolean;
+  /** Engines require TLS and credentials. */
+  readonly secure?: boolean;
 }
 
 export interface SiteOptions {
@@ -45,6 +47,8 @@ export interface SiteOptions {
    * Keeps databases of simulated Incus hosts in memory, so that a slow disk does not delay tests. After `down`, purge the folder.
    */
   readonly databaseInMemory?: boolean | undefined;
+  /** Only for a new state folder. Default: as recorded. */
+  readonly secure?: boolean | undefined;
 }
 
 const siteFile = 'instance.json';
@@ -64,13 +68,20 @@ export function resolveStateDir(stateDir: string | undefined): string {
 
 export function openSite(options: SiteOptions): Site {
   const stateDir = resolveStateDir(options.stateDir);
-  const recorded = recordedPortBase(stateDir);
+  const record = readSiteRecord(stateDir);
+  const recorded = record?.portBase;
   const wanted = options.portBase === 'auto' ? undefined : options.portBase;
   const differs = recorded !== undefined && wanted !== undefined && wanted !== recorded;
   if (differs && hasStartedEngines(stateDir)) {
     throw new Failure(
       `${stateDir} already uses port base ${recorded}, so it cannot change to ${wanted}.`,
       'The nodes of a cluster remember each other by port. Use another --state folder, or remove this one first with `down --purge`.',
+    );
+  }
+  if (options.secure === true && record?.secure === false && hasStartedEngines(stateDir)) {
+    throw new Failure(
+      `${stateDir} was created without --secure.`,
+      'Use another --state folder, or remove this one first with `down --purge`.',
     );
   }
   const portBase = wanted ?? recorded ?? defaultPortBase;
@@ -81,6 +92,7 @@ export function openSite(options: SiteOptions): Site {
     cacheDir: defaultCacheDir(),
     isRoot: isRoot(),
     databaseInMemory: options.databaseInMemory === true,
+    secure: options.secure ?? record?.secure ?? false,
   };
 }
 
@@ -93,12 +105,22 @@ export function assertPortBase(portBase: number): void {
   }
 }
 
+interface SiteRecord {
+  readonly portBase: number;
+  readonly secure: boolean;
+}
+
 export function recordedPortBase(stateDir: string): number | undefined {
+  return readSiteRecord(stateDir)?.portBase;
+}
+
+function readSiteRecord(stateDir: string): SiteRecord | undefined {
   const file = path.join(stateDir, siteFile);
   if (!existsSync(file)) return undefined;
   const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));
   if (typeof parsed === 'object' && parsed !== null && 'portBase' in parsed) {
-    if (typeof parsed.portBase === 'number') return parsed.portBase;
+    const secure = 'secure' in parsed && parsed.secure === true;
+    if (typeof parsed.portBase === 'number') return { portBase: parsed.portBase, secure };
   }
   throw new Failure(`${file} is damaged: it has no port base.`, 'Remove the folder with `down --purge`.');
 }
@@ -120,9 +142,10 @@ export function createStateDir(stateDir: string): void {
 
 export function createSite(site: Site): void {
   createStateDir(site.stateDir);
-  if (recordedPortBase(site.stateDir) === site.portBase) return;
-  const file = path.join(site.stateDir, siteFile);
-  writeAtomically(file, `${JSON.stringify({ portBase: site.portBase })}\n`);
+  const wanted: SiteRecord = { portBase: site.portBase, secure: site.secure === true };
+  const recorded = readSiteRecord(site.stateDir);
+  if (recorded?.portBase === wanted.portBase && recorded.secure === wanted.secure) return;
+  writeAtomically(path.join(site.stateDir, siteFile), `${JSON.stringify(wanted)}\n`);
 }
 
 /** Lets the next `up` choose another block of ports. */

@@ -7,6 +7,9 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
+/** Certificates of a private authority, with the names, addresses and validity that a test needs. */
+export { makeAuthority, type Authority } from '@millrace/services';
+
 export interface TestCertificate {
   /** Self-signed, in PEM. */
   readonly certificate: string;

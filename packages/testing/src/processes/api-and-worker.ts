@@ -1,9 +1,10 @@
-import { readEndpoints, type Endpoints } from '@millrace/services';
+import { readEndpoints, type Endpoints, type Role } from '@millrace/services';
 import type { TestDatabase } from '../postgres/database.ts';
 import type { TestNames } from '../names.ts';
 import { unregisterDeploymentsAt } from '../messaging/engines.ts';
 import { freePorts } from '../network/ports.ts';
 import { startProcess, type TestProcess } from './processes.ts';
+import { secureEngineEnv } from './secure-engine-env.ts';
 
 export interface ProgramOptions {
   readonly database: Pick<TestDatabase, 'url'>;
@@ -15,9 +16,10 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The settings of the engines for every process of this test. */
+/** The settings of the engines for a process with this role. */
 export function engineEnv(
   options: Pick<ProgramOptions, 'database' | 'names' | 'endpoints'>,
+  role: Role,
 ): Record<string, string> {
   const endpoints = options.endpoints ?? readEndpoints();
   return {
@@ -38,6 +40,7 @@ export function engineEnv(
     MILLRACE_RESTATE_PREFIX: options.names.natsPrefix,
     MILLRACE_SEALING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
     MILLRACE_SEALING_KEY_ACTIVE: 'test',
+    ...(endpoints.secure === undefined ? {} : secureEngineEnv(options, endpoints.secure, role)),
   };
 }
 
@@ -55,7 +58,7 @@ export async function startWorkerProcess(options: ProgramOptions): Promise<Worke
     name: options.name ?? 'worker',
     entry: 'apps/worker/src/main.ts',
     env: {
-      ...engineEnv(options),
+      ...engineEnv(options, 'worker'),
       MILLRACE_WORKER_HEALTH_PORT: String(healthPort),
       MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
       ...options.env,
@@ -91,7 +94,7 @@ export async function startApiProcess(options: ProgramOptions): Promise<ApiProce
     name: options.name ?? 'api',
     entry: 'apps/api/src/main.ts',
     env: {
-      ...engineEnv(options),
+      ...engineEnv(options, 'api'),
       MILLRACE_HTTP_PORT: port,
       MILLRACE_HTTP_PUBLIC_URL: url,
       MILLRACE_HTTP_VALIDATE_RESPONSES: 'true',
