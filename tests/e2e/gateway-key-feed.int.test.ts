@@ -1,5 +1,5 @@
 import { seedOrganisation, type SeededOrganisation } from '@millrace/core/fixture';
-import { keyFeedBucket, maintainKeyFeed } from '@millrace/core/inference';
+import { createKeyFeedSealer, keyFeedBucket, maintainKeyFeed } from '@millrace/core/inference';
 import { parseKey } from '@millrace/core/identity';
 import { openKeyFeed, type KeyFeed } from '@millrace/inference';
 import { SimulatedClock, systemClock, type Clock } from '@millrace/platform/clock';
@@ -27,6 +27,7 @@ import { auditAndDrop } from '../stack/ledger-audit.ts';
 const names = testNames();
 const log = testLog();
 const [server = 'none'] = testEndpoints().natsUrls;
+const feedSealer = createKeyFeedSealer([{ id: 'feed', key: Buffer.alloc(32, 8) }]);
 const sealer = createSealer({ keys: [{ id: 'test', key: Buffer.alloc(32, 7) }], activeId: 'test' });
 
 let database: TestDatabase;
@@ -39,7 +40,7 @@ beforeAll(async () => {
   const operator = await seedOrganisation(database.db, { platformRole: 'operator' });
   const nats = await connectNats({ servers: [server], name: 'worker', log });
   const worker = maintainKeyFeed({
-    ...{ db: database.db, nats, prefix: names.natsPrefix, sealer, clock: systemClock, log },
+    ...{ db: database.db, nats, prefix: names.natsPrefix, sealer, clock: systemClock, log, feedSealer },
     ...{ rates: { organisationRpm: 60, fundedRpm: 600 }, replicas: 1, maxBytes: 8_388_608 },
   });
   const filled = await open(systemClock);
@@ -59,7 +60,7 @@ afterAll(() => dropBucket(keyFeedBucket(names.natsPrefix)));
 
 async function open(clock: Clock, through: string = server) {
   const nats = await connectNats({ servers: [through], name: 'gateway', log, clock });
-  const keyFeed = await openKeyFeed({ nats, clock, log, prefix: names.natsPrefix });
+  const keyFeed = await openKeyFeed({ nats, clock, log, prefix: names.natsPrefix, sealer: feedSealer });
   const close = async (): Promise<void> => {
     await keyFeed.close();
     await nats.close();

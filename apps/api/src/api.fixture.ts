@@ -1,6 +1,7 @@
 import { contract } from '@millrace/contract';
 import { eventChannels } from '@millrace/core/events';
 import { keyChangeSubject } from '@millrace/core/identity';
+import { createKeyFeedSealer } from '@millrace/core/inference';
 import { stripeGatewayOf } from '@millrace/core/payments';
 import { consoleSubject } from '@millrace/core/rentals';
 import type { OidcProvider } from '@millrace/platform/auth';
@@ -95,6 +96,7 @@ export async function startApiFixture(
     channels: eventChannels(channelPrefix),
     natsPrefix: channelPrefix,
     sealer: createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' }),
+    feedSealer: createKeyFeedSealer([{ id: 'feed', key: new Uint8Array(32).fill(8) }]),
     keyChangeSubject: keyChangeSubject(channelPrefix),
     consoleSubject: consoleSubject(channelPrefix, 1),
     organisationRpm: options.organisationRpm ?? UNLIMITED_RPM,

@@ -81,8 +81,10 @@ export interface ApiDeps {
   readonly nats: NatsNotifications & Pick<NatsClient, 'request' | 'bucket'>;
   /** Separates installations on one NATS. */
   readonly natsPrefix: string;
-  /** Seals the API keys of inference engines. */
+  /** Seals the API keys of inference engines in the database. */
   readonly sealer: Sealer;
+  /** Seals them in the key feed of gateways. */
+  readonly feedSealer: Sealer;
   readonly limiter: RefundingLimiter;
   readonly lifecycle: Lifecycle;
   readonly channels: EventChannels;
@@ -343,9 +345,9 @@ function paymentsOf(deps: ApiDeps, announce: PublishKeyChange): Payments {
 }
 
 function createKeyFeed(deps: ApiDeps): KeyFeedSync {
-  const { db, nats, natsPrefix: prefix, sealer, clock, log, organisationRpm } = deps;
+  const { db, nats, natsPrefix: prefix, sealer, feedSealer, clock, log, organisationRpm } = deps;
   const rates = { organisationRpm, fundedRpm: deps.fundedRpm ?? organisationRpm };
-  return createKeyFeedSync({ db, nats, prefix, sealer, clock, log, rates });
+  return createKeyFeedSync({ db, nats, prefix, sealer, feedSealer, clock, log, rates });
 }
 
 /** Invalidates the local cache, notifies other processes, and updates the key feed of gateways before the response. */

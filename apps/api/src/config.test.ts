@@ -6,6 +6,7 @@ const needed = {
   MILLRACE_POSTGRES_URL: 'postgres://u:p@127.0.0.1:5432/d',
   MILLRACE_VALKEY_URL: 'redis://127.0.0.1:6379',
   MILLRACE_NATS_URLS: 'nats://127.0.0.1:4222',
+  MILLRACE_KEY_FEED_KEYS: `feed:${Buffer.alloc(32, 8).toString('base64')}`,
   MILLRACE_SEALING_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
   MILLRACE_SEALING_KEY_ACTIVE: 'k',
 };

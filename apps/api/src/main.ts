@@ -2,6 +2,7 @@ import { createContract, defaultProviders } from '@millrace/contract';
 import { applyDemoSetting, invoiceIssuer } from '@millrace/core/demo';
 import { eventChannels } from '@millrace/core/events';
 import { keyChangeSubject } from '@millrace/core/identity';
+import { createKeyFeedSealer } from '@millrace/core/inference';
 import { stripeGatewayOf } from '@millrace/core/payments';
 import { consoleSubject } from '@millrace/core/rentals';
 import { createRecallRequester } from '@millrace/credit-leases/protocol';
@@ -19,7 +20,7 @@ import {
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { secondsToMs } from '@millrace/platform/money';
-import { connectNatsInBackground } from '@millrace/platform/nats';
+import { connectNatsInBackground, natsOptionsOf } from '@millrace/platform/nats';
 import { tlsFilesOf, watchTlsFiles } from '@millrace/platform/net';
 import { createSealer } from '@millrace/platform/secrets';
 import { startTelemetry } from '@millrace/platform/telemetry';
@@ -55,7 +56,7 @@ async function start(config: ApiConfig): Promise<void> {
   await applyDemoSetting(db, config.demo.isDemo);
   watchClock(db, { clock, lifecycle, log });
   const valkey = await connectValkey({ url: config.valkey.url, name: 'millrace-api', log, clock });
-  const nats = connectNatsInBackground({ servers: config.nats.urls, name: 'millrace-api', log, clock });
+  const nats = connectNatsInBackground({ ...natsOptionsOf(config.nats, 'api'), log, clock });
 
   const api = createApi({
     contract: createContract({
@@ -73,6 +74,7 @@ async function start(config: ApiConfig): Promise<void> {
     channels: eventChannels(config.nats.prefix),
     natsPrefix: config.nats.prefix,
     sealer: createSealer({ keys: config.secrets.sealingKeys, activeId: config.secrets.activeSealingKey }),
+    feedSealer: createKeyFeedSealer(config.keyFeed.sealingKeys),
     keyChangeSubject: keyChangeSubject(config.nats.prefix),
     consoleSubject: consoleSubject(config.nats.prefix, cell),
     recallMoney: createRecallRequester(nats, {

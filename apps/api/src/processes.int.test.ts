@@ -25,6 +25,7 @@ const processes = new Map<number, TestProcess>();
 const sealing = {
   MILLRACE_SEALING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
   MILLRACE_SEALING_KEY_ACTIVE: 'test',
+  MILLRACE_KEY_FEED_KEYS: `feed:${Buffer.alloc(32, 8).toString('base64')}`,
 };
 
 const database = await createTestDatabase();

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo, Server } from 'node:net';
 import { hostname } from 'node:os';
 import { createContract, defaultProviders } from '@millrace/contract';
+import { createKeyFeedSealer } from '@millrace/core/inference';
 import { createCreditLeaseClient } from '@millrace/credit-leases/client';
 import { createLeaseRequester, createEpochEndPublisher } from '@millrace/credit-leases/protocol';
 import {
@@ -25,7 +26,7 @@ import {
 } from '@millrace/platform/lifecycle';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger, type Logger } from '@millrace/platform/log';
-import { connectNats, type NatsClient } from '@millrace/platform/nats';
+import { connectNats, natsOptionsOf, type NatsClient } from '@millrace/platform/nats';
 import { tlsFilesOf, watchTlsFiles } from '@millrace/platform/net';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
@@ -73,12 +74,18 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
   const about = { service: 'gateway', version: build.version, cell, token };
   const telemetry = await startTelemetry({ ...about, ...config.telemetry });
   const health = createHealthHandler({ lifecycle, build, token });
-  const nats = await connectNats({ servers: config.nats.urls, name: 'millrace-gateway', log, clock });
+  const nats = await connectNats({ ...natsOptionsOf(config.nats, 'gateway'), log, clock });
   const { leaseValkeyUrl: url, longestRequestMs } = config.gateway;
   const valkey = await connectValkey({ url, name: 'millrace-gateway', log, clock });
   const gatewayId = newGatewayId();
   const envelope = systemEnvelope(cell, 'gateway');
-  const keyFeed = await openKeyFeed({ nats, clock, log, prefix });
+  const keyFeed = await openKeyFeed({
+    nats,
+    clock,
+    log,
+    prefix,
+    sealer: createKeyFeedSealer(config.keyFeed.sealingKeys),
+  });
   const leaseClient = createCreditLeaseClient({
     valkey,
     requestLease: createLeaseRequester(nats, {

@@ -5,6 +5,7 @@ import { loadGatewayConfig } from './config.ts';
 const needed = {
   MILLRACE_POT_VALKEY_URL: 'redis://127.0.0.1:6379',
   MILLRACE_NATS_URLS: 'nats://127.0.0.1:4222',
+  MILLRACE_KEY_FEED_KEYS: `feed:${Buffer.alloc(32, 8).toString('base64')}`,
 };
 
 const originsOf = (text: string): readonly string[] =>

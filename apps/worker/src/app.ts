@@ -29,7 +29,7 @@ import {
 } from '@millrace/platform/lifecycle';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { createSmtpMailer, type Mailer } from '@millrace/platform/mail';
-import { connectNatsInBackground, type BackgroundNatsClient } from '@millrace/platform/nats';
+import { connectNatsInBackground, natsOptionsOf, type BackgroundNatsClient } from '@millrace/platform/nats';
 import { createRestateEndpoint, createRestateIngress, registerDeployment } from '@millrace/platform/restate';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { startKeyFeed } from './key-feed.ts';
@@ -205,7 +205,7 @@ async function connectEngines(
   await applyDemoSetting(db, config.demo.isDemo);
   watchClock(db, { clock: systemClock, lifecycle, log });
 
-  const nats = connectNatsInBackground({ servers: config.nats.urls, name: 'millrace-worker', log });
+  const nats = connectNatsInBackground({ ...natsOptionsOf(config.nats, 'worker'), log });
   lifecycle.onDrain('pools', 'nats', () => nats.close());
   // Not required: without NATS the relay still stores events in the feed, and publishes them later.
   lifecycle.addCheck({ name: 'nats', required: false, check: () => nats.ping() });

@@ -4,6 +4,7 @@ import { loadWorkerConfig } from './config.ts';
 const needed = {
   MILLRACE_POSTGRES_URL: 'postgres://u:p@127.0.0.1/millrace',
   MILLRACE_NATS_URLS: 'nats://127.0.0.1:4222',
+  MILLRACE_KEY_FEED_KEYS: `feed:${Buffer.alloc(32, 8).toString('base64')}`,
   MILLRACE_RESTATE_INGRESS_URL: 'http://127.0.0.1:8080',
   MILLRACE_RESTATE_ADMIN_URL: 'http://127.0.0.1:9070',
   MILLRACE_RESTATE_IDENTITY_KEYS: 'publickeyv1_abc',

@@ -1,4 +1,9 @@
-import { createKeyFeedSync, maintainKeyFeed, monitorDeployments } from '@millrace/core/inference';
+import {
+  createKeyFeedSealer,
+  createKeyFeedSync,
+  maintainKeyFeed,
+  monitorDeployments,
+} from '@millrace/core/inference';
 import { createEngineProbe } from '@millrace/inference/probe';
 import { systemClock } from '@millrace/platform/clock';
 import { createSealer } from '@millrace/platform/secrets';
@@ -20,6 +25,7 @@ export function startKeyFeed(
     nats,
     prefix: config.nats.prefix,
     sealer: createSealer({ keys: sealingKeys, activeId: activeSealingKey }),
+    feedSealer: createKeyFeedSealer(config.keyFeed.sealingKeys),
     clock: systemClock,
     log,
     rates: { organisationRpm: defaultRpm, fundedRpm },

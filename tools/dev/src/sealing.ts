@@ -21,5 +21,6 @@ export function sealingSettings(file: string): Readonly<Record<string, string>> 
     MILLRACE_AUTH_SECRET: createHmac('sha256', key).update('sign-in').digest('base64'),
     MILLRACE_SEALING_KEYS: `${KEY_ID}:${key}`,
     MILLRACE_SEALING_KEY_ACTIVE: KEY_ID,
+    MILLRACE_KEY_FEED_KEYS: `${KEY_ID}:${createHmac('sha256', key).update('key feed').digest('base64')}`,
   };
 }

@@ -16,6 +16,7 @@ export {
   type ModelEntry,
   type OrganisationEntry,
 } from './key-feed.ts';
+export { createKeyFeedSealer, keyFeedSealContext, openEngineKey } from './key-feed/engine-keys.ts';
 export { usageBatch, usageEvent, usageSubjects } from './usage/usage-event.ts';
 export type { UsageAttempt, UsageEvent } from './usage/usage-event.ts';
 export { serveRequestUsage, type RequestRoutes } from './usage/requests.routes.ts';

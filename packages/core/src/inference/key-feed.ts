@@ -89,8 +89,10 @@ export const deploymentEntry = z.strictObject({
   address: z.string(),
   /** The engine's name of the model. */
   upstreamModel: z.string(),
-  /** Sent as a bearer token. The key feed is as confidential as the database. */
+  /** Sent as a bearer token. In the bucket it is null, except in entries of earlier releases: see `sealedApiKey`. */
   apiKey: z.string().nullable(),
+  /** The engine's key, sealed with MILLRACE_KEY_FEED_KEYS. Absent without a key, and in memory. */
+  sealedApiKey: z.string().optional(),
   region: z.string(),
   weight: z.int().min(0),
   maxConcurrency: z.int().nullable(),

@@ -1,7 +1,12 @@
 export { confirmRestore, type ConfirmSteps } from './confirm-restore.service.ts';
 export { lostPeriodOf, mayHaveLostRow } from './lost-period.ts';
 export { declareRestored } from './declare-restore.service.ts';
-export { createNatsMarkStore, createValkeyMarkStore, type MarkStore } from './mark-stores.ts';
+export {
+  createNatsMarkStore,
+  createValkeyMarkStore,
+  restoreMarkBucket,
+  type MarkStore,
+} from './mark-stores.ts';
 export {
   formatConfirmEffects,
   formatRestoreReport,

@@ -14,6 +14,10 @@ export interface MarkStore {
 const TIMEOUT_MS = 2_000;
 const BUCKET_BYTES = 1_048_576;
 
+export function restoreMarkBucket(prefix: string): string {
+  return `${prefix}${prefix === '' ? '' : '-'}restore-mark`;
+}
+
 /** NATS stores its copy on disk. */
 export function createNatsMarkStore(options: {
   readonly nats: Pick<BackgroundNatsClient, 'bucket' | 'ensureBucket'>;
@@ -22,7 +26,7 @@ export function createNatsMarkStore(options: {
   readonly replicas: number;
 }): MarkStore {
   const { nats, clock, prefix, replicas } = options;
-  const name = `${prefix}${prefix === '' ? '' : '-'}restore-mark`;
+  const name = restoreMarkBucket(prefix);
   let isThere = false;
   const inTime = <T>(work: () => Promise<T>): Promise<T> =>
     withDeadline(clock, 'Access to the restore mark in NATS', TIMEOUT_MS, async () => {

@@ -2,6 +2,7 @@ export type { RequestLimit } from './request-limits.ts';
 export { createLeaseRequester, createRecallRequester, createEpochEndPublisher } from './lease-requests.ts';
 export {
   epochEndSchema,
+  epochEndSubjects,
   leaseRequestSchema,
   leaseSubjects,
   recallRequestSchema,

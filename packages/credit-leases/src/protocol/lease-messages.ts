@@ -175,8 +175,13 @@ export function leaseSubjects(prefix: string, cell: number) {
 }
 
 /** Uses the organisation's usage subject, so that the end marker follows its usage in the same stream. */
-export function epochEndSubject(prefix: string, end: EpochEnd): string {
-  return `${subjectPrefix(prefix)}usage.${end.cell}.${end.orgId}.end`;
+export function epochEndSubject(prefix: string, { cell, orgId }: Pick<EpochEnd, 'cell' | 'orgId'>): string {
+  return `${subjectPrefix(prefix)}usage.${cell}.${orgId}.end`;
+}
+
+/** The end markers of all organisations in a cell. */
+export function epochEndSubjects(prefix: string, cell: number): string {
+  return `${subjectPrefix(prefix)}usage.${cell}.*.end`;
 }
 
 /** The same end marker gets the same id, so that the stream stores it once. */

@@ -1,4 +1,5 @@
 import {
+  createKeyFeedSealer,
   keyFeedBucket,
   keyFeedKeys,
   createKeyFeedSync,
@@ -32,6 +33,7 @@ const listPrice = '200000000';
 const contractPrice = '100000000';
 const maxBytes = 33_554_432;
 const log = createLogger({ name: 'test', level: 'silent' });
+const feedSealer = createKeyFeedSealer([{ id: 'feed', key: new Uint8Array(32).fill(8) }]);
 const sealer = createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' });
 
 let database: TestDatabase;
@@ -106,13 +108,13 @@ function options(): KeyFeedMaintenanceOptions {
   const rates = { organisationRpm: 60, fundedRpm: 600 };
   const { db } = database;
   return {
-    ...{ db, nats, prefix, sealer, clock: systemClock, log, rates },
+    ...{ db, nats, prefix, sealer, feedSealer, clock: systemClock, log, rates },
     ...{ flushWithinMs: 60_000, replicas: 1, maxBytes },
   };
 }
 
 async function open(): Promise<KeyFeed> {
-  const feed = await openKeyFeed({ nats, clock: systemClock, log, prefix });
+  const feed = await openKeyFeed({ nats, clock: systemClock, log, prefix, sealer: feedSealer });
   onTestFinished(() => feed.close());
   return feed;
 }

@@ -4,6 +4,7 @@ import {
   contractPartEntry,
   keyEntry,
   modelEntry,
+  openEngineKey,
   organisationEntry,
   keyFeedKeys,
   parseFillState,
@@ -16,6 +17,7 @@ import {
 import type { Clock } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
 import type { BucketEntry, NatsClient } from '@millrace/platform/nats';
+import type { Sealer } from '@millrace/platform/secrets';
 import type { z } from 'zod';
 import { createModelCatalog } from './model-catalog.ts';
 import { EntryCache } from './entry-cache.ts';
@@ -31,6 +33,8 @@ export interface KeyFeedOptions {
   readonly nats: Pick<NatsClient, 'bucket'>;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Opens the keys of engines. */
+  readonly sealer: Sealer;
   /** Prefix of this installation's NATS names. */
   readonly prefix?: string;
   readonly staleAfterMs?: number;
@@ -79,11 +83,27 @@ export async function openKeyFeed(options: KeyFeedOptions): Promise<KeyFeed> {
   function applyModel(entry: BucketEntry): void {
     let model: ModelEntry | null = null;
     try {
-      model = entry.value === null ? null : jsonParser(modelEntry)(entry.value);
+      model = entry.value === null ? null : withEngineKeys(jsonParser(modelEntry)(entry.value));
     } catch (error) {
       log.error({ err: error, key: entry.key }, 'cannot parse a model of the key feed');
     }
     catalog.put(entry.key, model);
+  }
+
+  /** A deployment whose key cannot be opened is unusable: the others serve the model. */
+  function withEngineKeys(model: ModelEntry): ModelEntry {
+    const deployments = model.deployments.flatMap((deployment) => {
+      try {
+        return [openEngineKey(options.sealer, deployment)];
+      } catch (error) {
+        log.error(
+          { err: error, model: model.name, deployment: deployment.id },
+          'cannot open the engine key of a deployment: MILLRACE_KEY_FEED_KEYS of this gateway lacks the key of the workers',
+        );
+        return [];
+      }
+    });
+    return { ...model, deployments };
   }
 
   /** A part that cannot be parsed counts as missing: the model is refused, not sold at the list price. */

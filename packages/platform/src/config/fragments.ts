@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fragment } from './fragment.ts';
 import type { ConfigProblem } from './fragment.ts';
 import { isLoopback } from '../net/loopback.ts';
+import { sealingKey } from './sealing-key.ts';
 import { values } from './values.ts';
 
 const httpVariables = {
@@ -159,32 +160,6 @@ export const valkeyConfig = fragment('valkey', {
   },
 });
 
-export const natsConfig = fragment('nats', {
-  urls: {
-    env: 'MILLRACE_NATS_URLS',
-    schema: values.listOf(values.url('nats', 'tls')),
-    expected: 'a comma-separated list of NATS servers',
-    example: 'nats://127.0.0.1:4222',
-    secret: true,
-  },
-  prefix: {
-    env: 'MILLRACE_NATS_PREFIX',
-    schema: z
-      .string()
-      .regex(/^[a-z0-9]{1,32}$/)
-      .default(''),
-    expected:
-      'up to 32 lowercase letters and digits that separate installations on one server; empty by default',
-    example: 'staging',
-  },
-  replicas: {
-    env: 'MILLRACE_NATS_REPLICAS',
-    schema: z.enum(['1', '3']).transform(Number).default(1),
-    expected: 'the number of NATS servers that store each message, 1 or 3',
-    example: '3',
-  },
-});
-
 export const restateConfig = fragment('restate', {
   ingressUrl: {
     env: 'MILLRACE_RESTATE_INGRESS_URL',
@@ -222,14 +197,6 @@ export const restateConfig = fragment('restate', {
     example: '9080',
   },
 });
-
-const sealingKey = z
-  .string()
-  .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=$/, 'each entry is an id, a colon and 32 bytes in base64')
-  .transform((entry) => {
-    const [id = '', key = ''] = entry.split(':');
-    return { id, key: Buffer.from(key, 'base64') };
-  });
 
 export const secretsConfig = fragment(
   'secrets',

@@ -6,20 +6,18 @@ import {
   type JetStreamManager,
   type JsMsg,
 } from '@nats-io/jetstream';
-import {
-  connect,
-  credsAuthenticator,
-  type Msg,
-  type NatsConnection,
-  type NodeConnectionOptions,
-} from '@nats-io/transport-node';
+import { connect, PermissionViolationError, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { systemClock, withDeadline, type Timer } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import type { Logger } from '../log/index.ts';
+import { NotReadyError } from '../lifecycle/health.ts';
+import { connectionOptions } from './connection-options.ts';
+import { explainConnectionError, explainPermissionError, isRefusedCredential } from './connection-problem.ts';
 import { followStream } from './follow.ts';
 import { ensureBucket, openBucket } from './kv.ts';
 import { encode, toHeaders, toIncoming } from './messages.ts';
 import { retryTransient } from './retry.ts';
+import { parseNatsServers } from './servers.ts';
 import { ensureConsumer, ensureStream, streamState } from './streams.ts';
 import type { IncomingMessage, NatsClient, NatsOptions, NatsSubscription } from './types.ts';
 
@@ -30,39 +28,26 @@ const publishAttemptMs = 2_000;
 const pingTimeoutMs = 2_000;
 const redeliverAfterMs = 1_000;
 
-function connectionOptions(options: NatsOptions): NodeConnectionOptions {
-  return {
-    servers: [...options.servers],
-    name: options.name,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 250,
-    reconnectJitter: 250,
-    pingInterval: 5_000,
-    maxPingOut: 2,
-    // Otherwise the client creates two errors with stacks for every request, which costs as much as the rest of it.
-    noAsyncTraces: true,
-    ...(options.tls === undefined ? {} : { tls: { ...options.tls } }),
-    ...(options.credentials === undefined
-      ? {}
-      : { authenticator: credsAuthenticator(new TextEncoder().encode(options.credentials)) }),
-  };
-}
-
 async function connectWithin(options: NatsOptions, clock: Timer): Promise<NatsConnection> {
-  const { firstConnectionMs = defaultFirstConnectionMs, signal } = options;
+  const { firstConnectionMs = defaultFirstConnectionMs, signal, log } = options;
+  const wanted = connectionOptions(options);
   const deadlineMs = clock.monotonicMs() + firstConnectionMs;
+  /** The last logged explanation, because a process may retry for long. */
+  let reported: string | null = null;
   for (;;) {
     signal?.throwIfAborted();
     try {
-      return await connect(connectionOptions(options));
+      return await connect(wanted);
     } catch (error) {
+      const explanation = explainConnectionError(error);
       if (clock.monotonicMs() >= deadlineMs) {
         // Only hosts, because the rest of a server's address may contain a password.
-        const hosts = options.servers
-          .map((server) => server.replace(/^(?:[a-z]+:\/\/)?(?:.*@)?/, ''))
-          .join(', ');
-        throw new Error(`None of the NATS servers could be reached: ${hosts}.`, { cause: error });
+        const hosts = parseNatsServers(options.servers).hosts.join(', ');
+        const problem = explanation ?? `None of the NATS servers could be reached: ${hosts}.`;
+        throw new Error(problem, { cause: error });
       }
+      if (explanation !== null && explanation !== reported) log.error({}, explanation);
+      reported = explanation;
       await clock.sleep(retryConnectMs, signal);
     }
   }
@@ -71,6 +56,8 @@ async function connectWithin(options: NatsOptions, clock: Timer): Promise<NatsCo
 /** Tracks whether the connection is up. */
 interface ConnectionState {
   connected: boolean;
+  /** The server refuses the credentials of this process. */
+  refused: boolean;
   readonly onReconnect: Set<() => void>;
 }
 
@@ -80,20 +67,36 @@ async function followStatus(
   standing: ConnectionState,
 ): Promise<void> {
   for await (const status of connection.status()) {
-    if (status.type === 'disconnect') standing.connected = false;
-    if (status.type === 'reconnect') standing.connected = true;
-    if (status.type === 'reconnect') for (const listener of standing.onReconnect) listener();
-    if (status.type === 'disconnect') log.warn({}, 'connection to NATS lost');
-    if (status.type === 'reconnect') log.info({}, 'connection to NATS restored');
-    if (status.type === 'error') log.error({ err: status.error }, 'NATS reported an error');
+    if (status.type === 'disconnect') {
+      standing.connected = false;
+      log.warn({}, 'connection to NATS lost');
+    }
+    if (status.type === 'reconnect') {
+      standing.connected = true;
+      standing.refused = false;
+      for (const listener of standing.onReconnect) listener();
+      log.info({}, 'connection to NATS restored');
+    }
+    if (status.type === 'error') reportError(status.error, log, standing);
   }
+}
+
+/** A refusal is logged once, not with each attempt to connect again. */
+function reportError(error: Error, log: NatsOptions['log'], standing: ConnectionState): void {
+  if (isRefusedCredential(error)) {
+    if (!standing.refused) log.error({}, explainConnectionError(error) ?? error.message);
+    standing.refused = true;
+    return;
+  }
+  if (error instanceof PermissionViolationError) return log.error({}, explainPermissionError(error));
+  log.error({ err: error }, 'NATS reported an error');
 }
 
 /** Connects, then reconnects indefinitely. */
 export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   const { clock = systemClock, log } = options;
   const connection = await connectWithin(options, clock);
-  const standing: ConnectionState = { connected: true, onReconnect: new Set() };
+  const standing: ConnectionState = { connected: true, refused: false, onReconnect: new Set() };
   void followStatus(connection, log, standing);
   // Skips the account check, because right after a restart that request can time out.
   const manager = await jetstreamManager(connection, { checkAPI: false });
@@ -146,7 +149,10 @@ function createClient(deps: ClientDeps): NatsClient {
 
     subscribe(subject, { queue }, handler) {
       const subscription = connection.subscribe(subject, queue === undefined ? {} : { queue });
-      const handled = handleEach(subscription, (message) => respond(deps, message, handler));
+      // The server may refuse the subscription; `reportError` logs this.
+      const handled = handleEach(subscription, (message) => respond(deps, message, handler)).catch(
+        () => undefined,
+      );
       return {
         async close() {
           await subscription.drain();
@@ -174,6 +180,7 @@ function createClient(deps: ClientDeps): NatsClient {
     connected: () => standing.connected && !connection.isClosed(),
 
     async ping() {
+      if (standing.refused) throw new NotReadyError('NATS refuses the credentials of this process.');
       await withDeadline(clock, 'A ping of NATS', pingTimeoutMs, () => connection.flush());
     },
 

@@ -1,6 +1,14 @@
 export { connectNatsInBackground } from './background-client.ts';
 export type { BackgroundNatsClient, NatsNotifications } from './background-client.ts';
 export { connectNats } from './connect.ts';
+export {
+  combineGrants,
+  natsGrants,
+  natsInboxPrefix,
+  type NatsGrant,
+  type NatsPermissions,
+} from './permissions.ts';
+export { natsOptionsOf, type NatsRole } from './options-of-settings.ts';
 export type { Bucket, BucketEntry, BucketFollower, BucketSpec, FollowOptions } from './kv-types.ts';
 export type {
   ConsumerSpec,

@@ -1,4 +1,9 @@
-import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
+import {
+  NoRespondersError,
+  PermissionViolationError,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/transport-node';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { backoffMs, type Timer } from '../clock/index.ts';
 
@@ -9,6 +14,7 @@ const storeFailed = 10077;
 
 /** No response, or a temporary refusal: a leader is being elected, or JetStream is still loading. */
 function isTransient(error: unknown): boolean {
+  if (error instanceof Error && error.cause instanceof PermissionViolationError) return false;
   // A full store responds 503 too, but will not have space soon; the caller decides.
   if (error instanceof JetStreamApiError) {
     return error.status === serviceUnavailable && error.code !== storeFailed;

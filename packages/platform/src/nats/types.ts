@@ -4,6 +4,7 @@ import type { Logger } from '../log/index.ts';
 import type { Bucket, BucketSpec } from './kv-types.ts';
 
 export interface NatsOptions {
+  /** `nats://` or, to require TLS, `tls://`. They may contain a user and a password, or a token as the user. */
   readonly servers: readonly string[];
   /** Shown in the server's connection list. */
   readonly name: string;
@@ -12,10 +13,12 @@ export interface NatsOptions {
   /** The maximum time for the first connection. After that the client reconnects indefinitely. */
   readonly firstConnectionMs?: number;
   readonly signal?: AbortSignal;
-  /** PEM texts. A client certificate authenticates the client. */
-  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-  /** The content of a `.creds` file. */
-  readonly credentials?: string;
+  /** PEM text of the authorities whose certificates `tls://` servers may have; null for those that Node knows. */
+  readonly ca?: string | null | undefined;
+  /** The seed of an nkey, or the text of a `.creds` file. */
+  readonly credentials?: string | null | undefined;
+  /** Subjects at which this client receives responses, see `natsInboxPrefix`. */
+  readonly inboxPrefix?: string;
 }
 
 export interface StreamSpec {

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
 /** A 256-bit key of the operator with an id that is not secret. */
 export interface SealingKey {
@@ -14,7 +14,7 @@ export interface SealContext {
 }
 
 export interface Sealer {
-  /** Encrypts with the active key. The result differs each time. */
+  /** Encrypts with the active key. The result differs each time, unless the sealer is repeatable. */
   seal(plain: string, context: SealContext): string;
   /** Decrypts with the key that sealed the text. Throws `SealedSecretError` without details. */
   open(sealed: string, context: SealContext): string;
@@ -45,6 +45,17 @@ function additionalData(keyId: string, context: SealContext): Buffer {
   return Buffer.from(JSON.stringify([version, keyId, context.table, context.column, context.rowId]));
 }
 
+/** Another text or place gives another nonce, as with random ones. A key of its own keeps the hash apart from the cipher. */
+function derivedNonce(key: Uint8Array, about: Buffer, plain: string): Buffer {
+  const ownKey = createHmac('sha256', key).update('nonce of a sealed secret').digest();
+  return createHmac('sha256', ownKey)
+    .update(`${about.length}:`)
+    .update(about)
+    .update(plain, 'utf8')
+    .digest()
+    .subarray(0, nonceBytes);
+}
+
 function checkKeys(keys: readonly SealingKey[], activeId: string): ReadonlyMap<string, Uint8Array> {
   const byId = new Map<string, Uint8Array>();
   for (const { id, key } of keys) {
@@ -58,8 +69,13 @@ function checkKeys(keys: readonly SealingKey[], activeId: string): ReadonlyMap<s
 }
 
 /** Seals secrets for storage with AES-256-GCM, as `v1.<key id>.<base64url of nonce, ciphertext and tag>`. */
-export function createSealer(options: { keys: readonly SealingKey[]; activeId: string }): Sealer {
-  const { activeId } = options;
+export function createSealer(options: {
+  readonly keys: readonly SealingKey[];
+  readonly activeId: string;
+  /** The same text in the same place gives the same result, which shows only that it is unchanged. */
+  readonly isRepeatable?: boolean;
+}): Sealer {
+  const { activeId, isRepeatable = false } = options;
   const keys = checkKeys(options.keys, activeId);
 
   function keyOf(id: string): Uint8Array {
@@ -69,9 +85,10 @@ export function createSealer(options: { keys: readonly SealingKey[]; activeId: s
   }
 
   function seal(plain: string, context: SealContext): string {
-    const nonce = randomBytes(nonceBytes);
+    const about = additionalData(activeId, context);
+    const nonce = isRepeatable ? derivedNonce(keyOf(activeId), about, plain) : randomBytes(nonceBytes);
     const cipher = createCipheriv(algorithm, keyOf(activeId), nonce, { authTagLength: tagBytes });
-    cipher.setAAD(additionalData(activeId, context));
+    cipher.setAAD(about);
     const pieces = [nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()];
     return `${version}.${activeId}.${Buffer.concat(pieces).toString('base64url')}`;
   }

@@ -40,6 +40,7 @@ export function engineEnv(
     MILLRACE_RESTATE_PREFIX: options.names.natsPrefix,
     MILLRACE_SEALING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
     MILLRACE_SEALING_KEY_ACTIVE: 'test',
+    MILLRACE_KEY_FEED_KEYS: `feed:${Buffer.alloc(32, 8).toString('base64')}`,
     ...(endpoints.secure === undefined ? {} : secureEngineEnv(options, endpoints.secure, role)),
   };
 }

@@ -81,8 +81,8 @@ export function organisationEntryOf(facts: OrganisationRecord, rates: RateSettin
 
 export interface ModelRecord {
   readonly model: Model;
-  /** Enabled deployments with their engine keys. */
-  readonly deployments: readonly { readonly deployment: Deployment; readonly apiKey: string | null }[];
+  /** Enabled deployments with their engine keys, sealed for gateways. */
+  readonly deployments: readonly { readonly deployment: Deployment; readonly sealedApiKey: string | null }[];
   readonly prices: ModelPriceTimelines;
 }
 
@@ -105,12 +105,13 @@ export function modelEntryOf({ model, deployments, prices }: ModelRecord): Model
     requestsPerMinute: model.requestsPerMinute,
     prices: prices.list,
     contractPrices: prices.contracts,
-    deployments: deployments.map(({ deployment, apiKey }) => ({
+    deployments: deployments.map(({ deployment, sealedApiKey }) => ({
       id: deployment.id,
       engine: deployment.engine,
       address: deployment.address,
       upstreamModel: deployment.upstreamModel,
-      apiKey,
+      apiKey: null,
+      ...(sealedApiKey === null ? {} : { sealedApiKey }),
       region: deployment.region,
       weight: deployment.weight,
       maxConcurrency: deployment.maxConcurrency,

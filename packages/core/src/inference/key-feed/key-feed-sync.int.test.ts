@@ -4,7 +4,7 @@ import type { Loop } from '@millrace/platform/lifecycle';
 import { connectNats, type Bucket } from '@millrace/platform/nats';
 import { createLogger } from '@millrace/platform/log';
 import { nanoUsd } from '@millrace/platform/money';
-import { createSealer } from '@millrace/platform/secrets';
+import { createSealer, SealedSecretError } from '@millrace/platform/secrets';
 import { systemClock } from '@millrace/platform/clock';
 import {
   createTenant,
@@ -38,10 +38,13 @@ import {
   type KeyFeedMaintenanceOptions,
   type KeyFeedSync,
 } from './key-feed-sync.ts';
+import { createKeyFeedSealer, openEngineKey } from './engine-keys.ts';
+import { createKeyFeedWriter } from './key-feed-writer.ts';
 import { createDeployment, createModel, updateModel } from '../catalog/catalog.service.ts';
 
 const cause = systemAuditContext('test', 'live');
 const sealer = createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' });
+const feedSealer = createKeyFeedSealer([{ id: 'feed', key: new Uint8Array(32).fill(8) }]);
 const log = createLogger({ name: 'test', level: 'silent' });
 const rates = { organisationRpm: 60, fundedRpm: 600 };
 
@@ -69,7 +72,9 @@ beforeEach(async () => {
 function options(): KeyFeedMaintenanceOptions {
   const { db } = database;
   const bucketSize = { replicas: 1, maxBytes: 8_388_608 };
-  return { db, nats, prefix, sealer, clock: systemClock, log, rates, flushWithinMs: 20_000, ...bucketSize };
+  const sealers = { sealer, feedSealer };
+  const timing = { clock: systemClock, flushWithinMs: 20_000 };
+  return { db, nats, prefix, ...sealers, ...timing, log, rates, ...bucketSize };
 }
 
 function inTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -95,12 +100,21 @@ const readKey = async (key: ApiKey) => {
 };
 const readModel = async (name: string) => {
   const entry = await bucket.read(keyFeedKeys.model(name));
-  return entry?.value == null ? null : modelEntry.parse(JSON.parse(entry.value));
+  if (entry?.value == null) return null;
+  const model = modelEntry.parse(JSON.parse(entry.value));
+  return { ...model, deployments: model.deployments.map((each) => openEngineKey(feedSealer, each)) };
 };
 const readOrganisation = async () => {
   const entry = await bucket.read(keyFeedKeys.organisation(tenant.orgId));
   return entry?.value == null ? null : organisationEntry.parse(JSON.parse(entry.value));
 };
+
+/** All messages that the bucket stores, as anybody with access to the stream reads them. */
+async function readStoredTexts(): Promise<string> {
+  let texts = '';
+  for await (const { key, value } of bucket.list('>')) texts += `${key} ${value ?? ''}\n`;
+  return texts;
+}
 
 const isFilled = async () => parseFillState((await bucket.read(KEY_FEED_FILL_STATE))?.value) === 'all';
 
@@ -220,7 +234,7 @@ describe('the key feed entry of a key', () => {
 });
 
 describe('the key feed entry of a model', () => {
-  it('has names, deployments, unsealed keys and prices from now on, including contracts', async () => {
+  it('has names, deployments, sealed keys and prices from now on, including contracts', async () => {
     const name = `maker/${tenant.orgId}`;
     await inTransaction(async (tx) => {
       await createModel(tx, cause, { ...chat, name, aliases: [`${name}:latest`], visibleTo: [tenant.orgId] });
@@ -432,6 +446,49 @@ describe('maintainKeyFeed', () => {
     await eventually({ what: 'a filled key feed' }, isFilled);
     expect(await readKey(key)).toMatchObject({ refusedFor: null });
     expect((await bucket.read(keyFeedKeys.model('stranger')))?.value).toBeNull();
+  });
+
+  it('seals engine keys again after the key of the key feed was changed, and only then', async () => {
+    const name = `maker/feed-${tenant.orgId}`;
+    await inTransaction(async (tx) => {
+      await createModel(tx, cause, { ...chat, name });
+      await createDeployment(tx, cause, sealer, { ...place, model: name, apiKey: 'sk-kept' });
+    });
+    const revision = async () => (await bucket.read(keyFeedKeys.model(name)))?.revision;
+    run(maintainKeyFeed(options()));
+    await eventually({ what: 'a filled key feed' }, isFilled);
+    await sync.flush();
+    const before = await revision();
+    const unchanged = createKeyFeedWriter({ ...options(), bucket });
+    expect(await unchanged.compare('model', [name])).toEqual({ written: 0, failed: 0 });
+    expect(await revision()).toBe(before);
+    const next = createKeyFeedSealer([{ id: 'next', key: new Uint8Array(32).fill(9) }]);
+    const rotated = createKeyFeedWriter({ ...options(), feedSealer: next, bucket });
+    expect(await rotated.compare('model', [name])).toEqual({ written: 1, failed: 0 });
+    const entry = modelEntry.parse(JSON.parse((await bucket.read(keyFeedKeys.model(name)))?.value ?? ''));
+    expect(entry.deployments.map((each) => openEngineKey(next, each).apiKey)).toEqual(['sk-kept']);
+    expect(() => entry.deployments.map((each) => openEngineKey(feedSealer, each))).toThrow(SealedSecretError);
+  });
+
+  it('stores no readable engine key in the bucket, and replaces one of an earlier release', async () => {
+    const name = `maker/raw-${tenant.orgId}`;
+    const secret = 'sk-never-readable';
+    await inTransaction(async (tx) => {
+      await createModel(tx, cause, { ...chat, name });
+      await createDeployment(tx, cause, sealer, { ...place, model: name, apiKey: secret });
+    });
+    await sync.flush();
+    const sealed = (await bucket.read(keyFeedKeys.model(name))) ?? expect.fail('not there');
+    const entry = modelEntry.parse(JSON.parse(sealed.value ?? ''));
+    const earlier = entry.deployments.map(({ sealedApiKey: _, ...each }) => ({ ...each, apiKey: secret }));
+    const text = JSON.stringify({ ...entry, deployments: earlier });
+    expect(await bucket.write(keyFeedKeys.model(name), text, sealed.revision)).not.toBeNull();
+    expect((await readModel(name))?.deployments[0]?.apiKey).toBe(secret);
+    expect(await readStoredTexts()).toContain(secret);
+    run(maintainKeyFeed(options()));
+    await eventually({ what: 'a filled key feed' }, isFilled);
+    expect((await readModel(name))?.deployments[0]?.apiKey).toBe(secret);
+    expect(await readStoredTexts()).not.toContain(secret);
   });
 
   it('seals engine keys again after the sealing key was changed', async () => {

@@ -42,6 +42,8 @@ export interface KeyFeedSyncOptions {
   readonly nats: Pick<BackgroundNatsClient, 'bucket'>;
   readonly prefix: string;
   readonly sealer: Sealer;
+  /** See `createKeyFeedSealer`. */
+  readonly feedSealer: Sealer;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly rates: RateSettings;
@@ -57,8 +59,8 @@ export interface KeyFeedSync {
 }
 
 function createWriter(options: KeyFeedSyncOptions): KeyFeedWriter {
-  const { db, nats, prefix, sealer, clock, log, rates } = options;
-  return createKeyFeedWriter({ db, bucket: nats.bucket(keyFeedBucket(prefix)), sealer, clock, log, rates });
+  const { nats, prefix, ...rest } = options;
+  return createKeyFeedWriter({ ...rest, bucket: nats.bucket(keyFeedBucket(prefix)) });
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Bucket, BucketEntry } from '@millrace/platform/nats';
 import type { Sealer } from '@millrace/platform/secrets';
 import { modelTimelines, readPricesOfModels } from '../../prices/index.ts';
 import { keyFeedKeys } from '../key-feed.ts';
+import { keyFeedSealContext } from './engine-keys.ts';
 import { keyEntryOf, modelEntryOf, organisationEntryOf } from './key-feed-entries.ts';
 import type { ModelRecord, RateSettings } from './key-feed-entries.ts';
 import { modelPayloads, singlePayload, type EntryPayloads } from './split-contract-prices.ts';
@@ -19,7 +20,10 @@ const concurrency = 16;
 export interface KeyFeedWriterOptions {
   readonly db: Db;
   readonly bucket: Bucket;
+  /** Opens the engine keys of the database. */
   readonly sealer: Sealer;
+  /** Seals them for gateways: repeatable, so that an unchanged entry is not written again. */
+  readonly feedSealer: Sealer;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'error'>;
   readonly rates: RateSettings;
@@ -187,7 +191,7 @@ async function readModelPayloads(
       const modelPrices = prices.filter(({ subject }) => subject.model === model.name);
       const facts = {
         model,
-        deployments: own.flatMap((deployment) => unsealApiKey(options, deployment)),
+        deployments: own.flatMap((deployment) => resealApiKey(options, deployment)),
         prices: modelTimelines(modelPrices, model.name, now),
       };
       return [model.name, modelPayloads(modelEntryOf(facts))];
@@ -196,15 +200,15 @@ async function readModelPayloads(
 }
 
 /** A deployment whose key cannot be opened is unusable: the others serve the model. */
-function unsealApiKey(
-  { sealer, log }: KeyFeedWriterOptions,
+function resealApiKey(
+  { sealer, feedSealer, log }: KeyFeedWriterOptions,
   deployment: Deployment,
 ): readonly ModelRecord['deployments'][number][] {
   const { id, sealedApiKey } = deployment;
   try {
-    return [
-      { deployment, apiKey: sealedApiKey === null ? null : sealer.open(sealedApiKey, sealContextOf(id)) },
-    ];
+    if (sealedApiKey === null) return [{ deployment, sealedApiKey }];
+    const apiKey = sealer.open(sealedApiKey, sealContextOf(id));
+    return [{ deployment, sealedApiKey: feedSealer.seal(apiKey, keyFeedSealContext(deployment)) }];
   } catch (error) {
     log.error(
       { err: error, deployment: id },

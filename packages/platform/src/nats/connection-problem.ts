@@ -1,0 +1,47 @@
+import {
+  AuthorizationError,
+  PermissionViolationError,
+  UserAuthenticationExpiredError,
+} from '@nats-io/transport-node';
+
+const refused =
+  'NATS refused the credentials of this process. Check MILLRACE_NATS_CREDENTIALS, or the user and password in MILLRACE_NATS_URLS, ' +
+  'and that the server has a user with this key: `millrace-admin nats users` prints them.';
+
+/** Messages of other authentication failures, such as a revoked user. */
+const authentication = /authentication|authorization/i;
+
+export function isRefusedCredential(error: unknown): boolean {
+  if (error instanceof PermissionViolationError) return false;
+  if (error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError) return true;
+  return error instanceof Error && error.name === 'ProtocolError' && authentication.test(error.message);
+}
+
+/** What to change if a server refuses this process or this process refuses the server; null for any other failure. */
+export function explainConnectionError(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  if (isRefusedCredential(error)) return refused;
+  if (/does not support 'tls'|is not available on this server/.test(error.message)) {
+    return 'A NATS server does not offer TLS, which tls:// in MILLRACE_NATS_URLS requires. Enable TLS on the server.';
+  }
+  const code = 'code' in error ? String(error.code) : '';
+  if (isCertificateCode(code)) {
+    return (
+      `The certificate of a NATS server is not accepted (${code}). Check that MILLRACE_ENGINE_CA_FILE has the authority that issued it, ` +
+      'that it has not expired, and that it contains the name or address in MILLRACE_NATS_URLS.'
+    );
+  }
+  return error.cause === undefined ? null : explainConnectionError(error.cause);
+}
+
+function isCertificateCode(code: string): boolean {
+  return (
+    code === 'ERR_TLS_CERT_ALTNAME_INVALID' || /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)/.test(code)
+  );
+}
+
+/** What to change if the server refused one operation. */
+export function explainPermissionError({ operation, subject }: PermissionViolationError): string {
+  const act = operation === 'publish' ? 'publish to' : 'subscribe to';
+  return `NATS does not allow this process to ${act} ${subject}. Renew the users of the server with \`millrace-admin nats-config\` of this release.`;
+}
