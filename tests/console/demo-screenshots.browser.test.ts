@@ -15,7 +15,7 @@ import { createLogger } from '@millrace/platform/log';
 import { connectNats } from '@millrace/platform/nats';
 import { createSealer } from '@millrace/platform/secrets';
 import { readEndpoints } from '@millrace/services';
-import { createTestDatabase, freePort, longDbTimeouts, testNames } from '@millrace/testing';
+import { createTestDatabase, freePort, longDbTimeouts, natsAccess, testNames } from '@millrace/testing';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
@@ -121,7 +121,7 @@ async function serve(
   const port = await freePort();
   const publicUrl = `http://127.0.0.1:${port}`;
   const prefix = testNames().natsPrefix;
-  const nats = await connectNats({ servers: readEndpoints().natsUrls, name: 'demo-screenshots', log });
+  const nats = await connectNats({ ...natsAccess(), servers: readEndpoints().natsUrls, name: 'demo-screenshots', log });
   stack.defer(() => nats.close());
   const signInSettings = {
     ...{ name: 'Millrace', publicUrl, secret: 'cookie secret for this test only', signUp: 'closed' as const },

@@ -6,18 +6,19 @@ import { SimulatedClock, systemClock, type Clock } from '@millrace/platform/cloc
 import { connectNats } from '@millrace/platform/nats';
 import { createSealer } from '@millrace/platform/secrets';
 import {
+  type ApiProcess,
   createTestDatabase,
   dropBucket,
   eventually,
+  natsAccess,
+  scaledLimitMs,
   startApiProcess,
+  startStopwatch,
   startTcpProxy,
+  type TestDatabase,
   testEndpoints,
   testLog,
   testNames,
-  type ApiProcess,
-  type TestDatabase,
-  startStopwatch,
-  scaledLimitMs,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { auditAndDrop } from '../stack/ledger-audit.ts';
@@ -38,7 +39,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   acme = await seedOrganisation(database.db);
   const operator = await seedOrganisation(database.db, { platformRole: 'operator' });
-  const nats = await connectNats({ servers: [server], name: 'worker', log });
+  const nats = await connectNats({ ...natsAccess(), servers: [server], name: 'worker', log });
   const worker = maintainKeyFeed({
     ...{ db: database.db, nats, prefix: names.natsPrefix, sealer, clock: systemClock, log, feedSealer },
     ...{ rates: { organisationRpm: 60, fundedRpm: 600 }, replicas: 1, maxBytes: 8_388_608 },
@@ -59,7 +60,7 @@ beforeAll(async () => {
 afterAll(() => dropBucket(keyFeedBucket(names.natsPrefix)));
 
 async function open(clock: Clock, through: string = server) {
-  const nats = await connectNats({ servers: [through], name: 'gateway', log, clock });
+  const nats = await connectNats({ ...natsAccess(), servers: [through], name: 'gateway', log, clock });
   const keyFeed = await openKeyFeed({ nats, clock, log, prefix: names.natsPrefix, sealer: feedSealer });
   const close = async (): Promise<void> => {
     await keyFeed.close();

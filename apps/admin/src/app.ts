@@ -5,6 +5,7 @@ import {
   fleetConfig,
   loadConfig,
   marketplaceConfig,
+  natsNamesConfig,
   postgresConfig,
   type Environment,
 } from '@millrace/platform/config';
@@ -47,11 +48,12 @@ async function withContext(
   env: Environment | undefined,
   work: (context: Parameters<Command['run']>[0]) => Promise<void>,
 ): Promise<void> {
-  const config = loadConfig([cellConfig, postgresConfig], env);
+  const config = loadConfig([cellConfig], env);
+  const postgresUrl = (): string => loadConfig([postgresConfig], env).postgres.url;
   let opened: Db | undefined;
   const db = async (): Promise<Db> => {
     opened ??= createDb({
-      url: config.postgres.url,
+      url: postgresUrl(),
       poolSize: 2,
       applicationName: 'millrace-admin',
       guardClock: false,
@@ -65,7 +67,8 @@ async function withContext(
     await work({
       ...io,
       cell: config.cell.id,
-      postgresUrl: config.postgres.url,
+      postgresUrl,
+      natsPrefix: () => loadConfig([natsNamesConfig], env).natsNames.prefix,
       db,
       fleet: () => {
         const { fleet, marketplace } = loadConfig([fleetConfig, marketplaceConfig], env);

@@ -11,7 +11,10 @@ export interface CommandIo {
 
 export interface CommandContext extends CommandIo {
   readonly cell: number;
-  readonly postgresUrl: string;
+  /** Read on first use, because commands for NATS need no database. */
+  readonly postgresUrl: () => string;
+  /** MILLRACE_NATS_PREFIX. */
+  readonly natsPrefix: () => string;
   /** Opens the database on first use and checks its schema version. */
   readonly db: () => Promise<Db>;
   /** Engine settings, read on first use, because few commands need them. */

@@ -11,6 +11,7 @@ import {
 } from '@millrace/core/identity';
 import { migrate, type Db, type Reader } from '@millrace/platform/db';
 import { auditCommand } from './audit.ts';
+import { natsKeyCommand, natsUsersCommand } from './nats.ts';
 import { userDeleteCommand } from './user-delete.ts';
 import { userPasswordCommand } from './user-password.ts';
 import { allowOrphanRemovalCommand, reconcileCommand } from './reconcile.ts';
@@ -39,7 +40,7 @@ const migrateCommand: Command = {
   flags: {},
   example: 'millrace-admin migrate',
   run: async ({ out, postgresUrl }) => {
-    const applied = await migrate(postgresUrl);
+    const applied = await migrate(postgresUrl());
     for (const { version, name } of applied) out(`applied ${String(version)} ${name}\n`);
     out(applied.length === 0 ? 'The database is up to date.\n' : 'The database is now up to date.\n');
   },
@@ -182,6 +183,8 @@ export const commands: readonly Command[] = [
   restoreStatusCommand,
   restoreDeclareCommand,
   restoreConfirmCommand,
+  natsKeyCommand,
+  natsUsersCommand,
 ];
 
 async function requireOrganisation(db: Db | Reader, slug: string): Promise<Organisation> {

@@ -16,14 +16,15 @@ import { createSealer } from '@millrace/platform/secrets';
 import { connectValkey } from '@millrace/platform/valkey';
 import { readEndpoints } from '@millrace/services';
 import {
-  callServer,
-  createTestDatabase,
-  startStripeDouble,
-  testNames,
   type CallRequest,
   type CallResponse,
+  callServer,
+  createTestDatabase,
+  natsAccess,
+  startStripeDouble,
   type StripeDouble,
   type TestDatabase,
+  testNames,
   type TestSmtp,
 } from '@millrace/testing';
 import { createApi, type Api } from './app.ts';
@@ -71,7 +72,7 @@ export async function startApiFixture(
   const log = createLogger({ name: 'api', level: 'debug', destination });
   const { natsUrls, valkeyUrl } = readEndpoints();
   const channelPrefix = testNames().natsPrefix;
-  const nats = await connectNats({ servers: natsUrls, name: 'api-fixture', log });
+  const nats = await connectNats({ ...natsAccess(), servers: natsUrls, name: 'api-fixture', log });
   const valkey = await connectValkey({ url: valkeyUrl, name: 'api-fixture', log, commandTimeoutMs: 10_000 });
   const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: 5_000 });
   const stripe = await startStripeDouble();

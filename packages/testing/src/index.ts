@@ -29,6 +29,7 @@ export {
 } from './postgres/database.ts';
 export {
   connectTestNats,
+  natsAccess,
   unregisterDeployment,
   unregisterDeploymentsAt,
   testEndpoints,
@@ -109,12 +110,11 @@ export { startSmtpServer, type ReceivedEmail, type TestSmtp } from './network/sm
 export { openSse, type ReceivedEvent, type SseConnection } from './network/sse.ts';
 export { insertAuditReport, insertInvoice } from './rows/insert-invoices.ts';
 export { insertStatement } from './rows/insert-statements.ts';
-export { dropStream } from './messaging/streams.ts';
-export { dropBucket } from './messaging/streams.ts';
-export { limitStream } from './messaging/streams.ts';
+export { connectRaw, dropBucket, dropStream, limitStream } from './messaging/streams.ts';
 export { startTcpProxy, type TcpProxy } from './network/tcp-proxy.ts';
 export { feedReaderProblems, type ReadEvent } from './scenarios/feed-check.ts';
 export { runWriters, type WritersOptions, type WrittenEvents } from './scenarios/writers.ts';
+export { startNatsServer, type TestNatsServer } from './messaging/nats-server.ts';
 export { startValkeyServer, type TestValkey } from './messaging/valkey-server.ts';
 export {
   signStripeEvent,

@@ -16,6 +16,7 @@ export type {
 export type { Topology } from './engine.ts';
 export { resetIncusHost } from './engines/incus-standalone.ts';
 export { caddyCommand, type CaddyCommand, type CaddyOptions } from './engines/caddy-command.ts';
+export { natsCommand } from './engines/nats-command.ts';
 export { ironicCommand, type IronicCommand } from './engines/ironic-command.ts';
 export type { IronicConf, IronicSettings } from './engines/ironic-conf.ts';
 export {
@@ -30,6 +31,8 @@ export { Failure } from './failure.ts';
 export { withLock } from './lock.ts';
 export { plainPng } from './media/png.ts';
 export { makeAuthority, type Authority, type CertificateRequest } from './secure/authority.ts';
+export { natsPermissionsFor } from './secure/nats-permissions.ts';
+export { issueNatsCredentials } from './secure/nats-tokens.ts';
 export type { Role, SecureEndpoints } from './secure/secure-endpoints.ts';
 export { isPortFree, portHolder } from './ports.ts';
 export { defaultCacheDir } from './site.ts';

@@ -26,7 +26,7 @@ export { mailConfig } from './mail.ts';
 export { marketplaceConfig } from './marketplace.ts';
 export { caddyAddress, caddyConfig, namesConfig } from './caddy.ts';
 export { defaultStorage, storageConfig, type StorageNodeSetting } from './storage.ts';
-export { keyFeedConfig, natsConfig } from './nats.ts';
+export { keyFeedConfig, natsConfig, natsNamesConfig } from './nats.ts';
 export { stripeConfig } from './stripe.ts';
 export { webhooksConfig } from './webhooks.ts';
 export {

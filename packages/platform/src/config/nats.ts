@@ -73,6 +73,9 @@ function checkNats({ urls, credentials, allowPlaintext }: NatsValues): readonly 
 
 export const natsConfig = fragment('nats', variables, checkNats);
 
+/** The names on NATS, for commands that do not connect. */
+export const natsNamesConfig = fragment('natsNames', { prefix: variables.prefix });
+
 /** Shared by api, worker and gateway. It is not one of MILLRACE_SEALING_KEYS, which gateways must not know. */
 export const keyFeedConfig = fragment(
   'keyFeed',

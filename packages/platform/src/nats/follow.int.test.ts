@@ -1,7 +1,6 @@
 import { jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
 import { readEndpoints } from '@millrace/services';
-import { startTcpProxy, testNames } from '@millrace/testing';
+import { connectRaw, natsAccess, startTcpProxy, testNames } from '@millrace/testing';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Envelope } from '../envelope/index.ts';
 import { createLogger } from '../log/index.ts';
@@ -21,10 +20,10 @@ const subject = names.natsSubject('followed.one');
 const maxBytes = 20_000;
 
 let published = 0;
-const client = await connectNats({ servers: readEndpoints().natsUrls, name: 'test', log });
+const client = await connectNats({ ...natsAccess(), servers: readEndpoints().natsUrls, name: 'test', log });
 afterAll(async () => {
   await client.close();
-  const connection = await connect({ servers: [...readEndpoints().natsUrls] });
+  const connection = await connectRaw();
   const manager = await jetstreamManager(connection);
   await manager.streams.delete(stream).catch(() => undefined);
   await connection.close();
@@ -94,7 +93,7 @@ describe('client.follow', () => {
     const [server = expect.fail('no server')] = readEndpoints().natsUrls;
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
-    const fragile = await connectNats({ servers: [proxy.rewrite(server)], name: 'test', log });
+    const fragile = await connectNats({ ...natsAccess(), servers: [proxy.rewrite(server)], name: 'test', log });
     onTestFinished(() => fragile.close());
     const follower = await fragile.follow({ stream, fromSequence: 34, maxBuffered: 10 });
     await publish(5);

@@ -1,6 +1,7 @@
 export { connectNatsInBackground } from './background-client.ts';
 export type { BackgroundNatsClient, NatsNotifications } from './background-client.ts';
 export { connectNats } from './connect.ts';
+export { connectionOptions as natsConnectionOptions } from './connection-options.ts';
 export {
   combineGrants,
   natsGrants,
@@ -8,6 +9,7 @@ export {
   type NatsGrant,
   type NatsPermissions,
 } from './permissions.ts';
+export { createNatsKey, isNatsPublicKey, type NatsKey } from './nkeys.ts';
 export { natsOptionsOf, type NatsRole } from './options-of-settings.ts';
 export type { Bucket, BucketEntry, BucketFollower, BucketSpec, FollowOptions } from './kv-types.ts';
 export type {

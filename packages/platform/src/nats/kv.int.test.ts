@@ -1,7 +1,6 @@
 import { jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
 import { readEndpoints } from '@millrace/services';
-import { eventually, startTcpProxy, testNames } from '@millrace/testing';
+import { connectRaw, eventually, natsAccess, startTcpProxy, testNames } from '@millrace/testing';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SimulatedClock, systemClock } from '../clock/index.ts';
 import { runInTransactionScope } from '../db/transaction-scope.ts';
@@ -13,8 +12,8 @@ const log = createLogger({ name: 'test', level: 'silent' });
 const [server = 'none'] = readEndpoints().natsUrls;
 let made = 0;
 
-const client = await connectNats({ servers: [server], name: 'test', log });
-const connection = await connect({ servers: [server] });
+const client = await connectNats({ ...natsAccess(), servers: [server], name: 'test', log });
+const connection = await connectRaw();
 const manager = await jetstreamManager(connection);
 afterAll(async () => {
   await client.close();
@@ -114,7 +113,7 @@ describe('bucket.follow', () => {
     const spec = await newBucket();
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
-    const fragile = await connectNats({ servers: [proxy.rewrite(server)], name: 'test', log });
+    const fragile = await connectNats({ ...natsAccess(), servers: [proxy.rewrite(server)], name: 'test', log });
     onTestFinished(() => fragile.close());
     const { received, follower } = listen(fragile, spec);
     await follower.ready();
@@ -179,7 +178,7 @@ describe('bucket.follow', () => {
     const clock = new SimulatedClock();
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
-    const fragile = await connectNats({ servers: [proxy.rewrite(server)], name: 'test', log, clock });
+    const fragile = await connectNats({ ...natsAccess(), servers: [proxy.rewrite(server)], name: 'test', log, clock });
     onTestFinished(() => fragile.close());
     const { follower } = listen(fragile, spec);
     await follower.ready();

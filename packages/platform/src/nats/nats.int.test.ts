@@ -1,7 +1,6 @@
 import { jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
 import { readEndpoints } from '@millrace/services';
-import { eventually, startTcpProxy, testNames } from '@millrace/testing';
+import { connectRaw, eventually, natsAccess, startTcpProxy, testNames } from '@millrace/testing';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SimulatedClock } from '../clock/index.ts';
 import { runInTransactionScope } from '../db/transaction-scope.ts';
@@ -35,11 +34,11 @@ const stream: StreamSpec = {
 };
 const subject = names.natsSubject('events.one');
 
-const client = await connectNats({ servers: readEndpoints().natsUrls, name: 'test', log });
+const client = await connectNats({ ...natsAccess(), servers: readEndpoints().natsUrls, name: 'test', log });
 await client.ensureStream(stream);
 afterAll(async () => {
   await client.close();
-  const connection = await connect({ servers: [...readEndpoints().natsUrls] });
+  const connection = await connectRaw();
   const manager = await jetstreamManager(connection);
   for await (const { config } of manager.streams.list()) {
     if (config.name.startsWith(names.natsStream(''))) await manager.streams.delete(config.name);
@@ -68,7 +67,7 @@ describe('streams', () => {
 
   it('refuse a message to a subject without a stream', async () => {
     const clock = new SimulatedClock();
-    const patient = await connectNats({ servers: readEndpoints().natsUrls, name: 'test', log, clock });
+    const patient = await connectNats({ ...natsAccess(), servers: readEndpoints().natsUrls, name: 'test', log, clock });
     let failure: unknown;
     void patient
       .publish(names.natsSubject('nowhere'), {}, { messageId: 'x', envelope, timeoutMs: 600_000 })
@@ -153,7 +152,7 @@ describe('connectNats and connectNatsInBackground', () => {
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
     proxy.cut();
-    const early = connectNatsInBackground({ servers: [proxy.rewrite(server)], name: 'test', log });
+    const early = connectNatsInBackground({ ...natsAccess(), servers: [proxy.rewrite(server)], name: 'test', log });
     onTestFinished(() => early.close());
     const received: string[] = [];
     const listen = (subject: string) => early.subscribe(subject, {}, async () => received.push(subject));
@@ -187,7 +186,7 @@ describe('connectNats and connectNatsInBackground', () => {
     const [server = expect.fail('no server')] = readEndpoints().natsUrls;
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
-    const fragile = await connectNats({ servers: [proxy.rewrite(server)], name: 'test', log });
+    const fragile = await connectNats({ ...natsAccess(), servers: [proxy.rewrite(server)], name: 'test', log });
     const received: unknown[] = [];
     const listener = fragile.subscribe(names.natsSubject('back'), {}, async (message) =>
       received.push(message.json()),

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { createLogger, type Logger } from '@millrace/platform/log';
-import { connectNats, type NatsClient } from '@millrace/platform/nats';
-import { readEndpoints, type Endpoints } from '@millrace/services';
+import { connectNats, type NatsClient, type NatsOptions } from '@millrace/platform/nats';
+import { issueNatsCredentials, readEndpoints, type Endpoints } from '@millrace/services';
 
 /** The endpoints of the engines, which the global setup or `ensureUp` has started. */
 export function testEndpoints(): Endpoints {
@@ -12,6 +13,16 @@ export function testLog(name = 'test'): Logger {
   return createLogger({ name, level: 'error' });
 }
 
+/** Options of NATS clients for tests: all subjects of the shared server, also if it requires TLS and credentials. */
+export function natsAccess(): Pick<NatsOptions, 'ca' | 'credentials'> {
+  const { secure } = readEndpoints();
+  if (secure === undefined) return {};
+  return {
+    ca: readFileSync(secure.caFile, 'utf8'),
+    credentials: issueNatsCredentials(secure.nats.accountSeed, 'test', null),
+  };
+}
+
 /** A new connection to the shared server, or to `servers`, such as a proxy. */
 export function connectTestNats(
   options: { readonly name?: string; readonly servers?: readonly string[] } = {},
@@ -19,6 +30,7 @@ export function connectTestNats(
   const name = options.name ?? 'test';
   return connectNats({
     servers: options.servers ?? readEndpoints().natsUrls,
+    ...natsAccess(),
     name,
     log: createLogger({ name, level: 'silent' }),
   });

@@ -18,6 +18,8 @@ export interface TcpProxy {
   /** Destroys the current connections; new ones are accepted. */
   dropConnections(): void;
   connectionCount(): number;
+  /** All transferred bytes of both directions as text. Only with the option `capture`. */
+  captured(): string;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -36,10 +38,14 @@ function parseTarget(target: string): { host: string; port: number } {
   return { host: url.hostname, port };
 }
 
-export async function startTcpProxy(target: string): Promise<TcpProxy> {
+export async function startTcpProxy(
+  target: string,
+  options: { readonly capture?: boolean } = {},
+): Promise<TcpProxy> {
   const { host, port: targetPort } = parseTarget(target);
   const pairs = new Set<Pair>();
   let state: State = 'open';
+  const chunks: Buffer[] = [];
 
   const destroy = (pair: Pair): void => {
     pairs.delete(pair);
@@ -68,7 +74,8 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
       [pair.upstream, pair.client],
     ] as const) {
       from.setNoDelay(true);
-      from.on('data', (chunk) => {
+      from.on('data', (chunk: Buffer) => {
+        if (options.capture === true) chunks.push(chunk);
         if (!to.write(chunk)) from.pause();
       });
       to.on('drain', () => {
@@ -109,6 +116,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
       for (const pair of pairs) flow(pair, true);
     },
     dropConnections: dropAll,
+    captured: () => Buffer.concat(chunks).toString('latin1'),
     connectionCount: () => pairs.size,
     close,
     [Symbol.asyncDispose]: close,

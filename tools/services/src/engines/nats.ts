@@ -1,21 +1,17 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Engine, Group, NodeSpec } from '../engine.ts';
 import { run } from '../processes.ts';
-import { knownHome, nodeHome, type Site } from '../site.ts';
+import { knownHome, nodeHome } from '../site.ts';
+import { isNatsUnpacked, natsCommand, natsFolder } from './nats-command.ts';
 import { exchangeText, httpGet } from '../loopback-client.ts';
+import { readNatsPermissions } from '../secure/nats-permissions.ts';
+import { natsAuthorities, renderNatsAuthorities } from '../secure/nats-tokens.ts';
+import { caFile, ensureServerCertificate, type ServerTlsFiles } from '../secure/site-tls.ts';
 
 const suite = 'forky';
 const oldest = [2, 15] as const;
-
-function unpackedFolder(site: Site): string {
-  return path.join(site.cacheDir, 'nats-server');
-}
-
-function unpackedBinary(site: Site): string {
-  return path.join(unpackedFolder(site), 'usr', 'sbin', 'nats-server');
-}
 
 /** Whether `nats-server: v2.15.1` is recent enough. The 2.9 of Debian 12 is not. */
 export function isRecentNats(versionLine: string): boolean {
@@ -29,8 +25,9 @@ export function renderNatsConf(options: {
   readonly home: string;
   readonly ports: NodeSpec['ports'];
   readonly routePorts: readonly number[];
+  readonly secure?: SecureNats | undefined;
 }): string {
-  const { name, home, ports, routePorts } = options;
+  const { name, home, ports, routePorts, secure } = options;
   const cluster =
     routePorts.length === 0
       ? []
@@ -39,6 +36,7 @@ export function renderNatsConf(options: {
           '  name: millrace',
           `  listen: "127.0.0.1:${ports['route']}"`,
           `  routes: [${routePorts.map((port) => `"nats://127.0.0.1:${port}"`).join(', ')}]`,
+          ...(secure === undefined ? [] : renderTls(secure, { isMutual: true })),
           '}',
         ];
   return [
@@ -53,8 +51,33 @@ export function renderNatsConf(options: {
     '  max_memory_store: 256MB',
     '}',
     ...cluster,
+    ...(secure === undefined ? [] : [...renderTls(secure, { isMutual: false }), ...secure.authorities]),
     '',
   ].join('\n');
+}
+
+interface SecureNats {
+  readonly tls: ServerTlsFiles;
+  readonly caFile: string;
+  /** Lines that name the accounts whose users are accepted. */
+  readonly authorities: readonly string[];
+}
+
+function renderTls({ tls, caFile: ca }: SecureNats, { isMutual }: { readonly isMutual: boolean }): readonly string[] {
+  return [
+    'tls {',
+    `  cert_file: ${JSON.stringify(tls.certificateFile)}`,
+    `  key_file: ${JSON.stringify(tls.keyFile)}`,
+    ...(isMutual ? [`  ca_file: ${JSON.stringify(ca)}`, '  verify: true'] : []),
+    '}',
+  ];
+}
+
+/** A secure server refuses clients without a token, so its monitoring port is asked. */
+async function checkMonitor(node: NodeSpec): Promise<void> {
+  const url = `http://127.0.0.1:${node.ports['monitor']}`;
+  const { server_name: name } = JSON.parse(await httpGet(`${url}/varz`)) as { server_name?: string };
+  if (name !== node.name) throw new Error(`the server on this port is called ${name}`);
 }
 
 /** Requests the JetStream account information, as client libraries do first. */
@@ -82,10 +105,10 @@ export const nats: Engine = {
   readyTimeoutMs: 180_000,
 
   async needs(site) {
-    if (existsSync(unpackedBinary(site))) return [];
+    if (isNatsUnpacked(site.cacheDir)) return [];
     const installed = await run('nats-server', ['--version']);
     if (installed.code === 0 && isRecentNats(installed.stdout)) return [];
-    return [{ kind: 'unpack', suite, packages: ['nats-server'], folder: unpackedFolder(site) }];
+    return [{ kind: 'unpack', suite, packages: ['nats-server'], folder: natsFolder(site.cacheDir) }];
   },
 
   nodes({ portBase }, topology) {
@@ -104,20 +127,33 @@ export const nats: Engine = {
     const { name, ports } = node;
     const peers = topology === 'single' ? [] : nodes.filter((other) => other !== node);
     const routePorts = peers.map((peer) => peer.ports['route'] ?? 0);
-    writeFileSync(path.join(home, 'nats.conf'), renderNatsConf({ name, home, ports, routePorts }));
+    const secure =
+      site.secure === true
+        ? {
+            tls: await ensureServerCertificate(site, home),
+            caFile: caFile(site),
+            authorities: renderNatsAuthorities(natsAuthorities(site)),
+          }
+        : undefined;
+    const text = renderNatsConf({ name, home, ports, routePorts, secure });
+    writeFileSync(path.join(home, 'nats.conf'), text);
   },
 
   start({ site }, node) {
-    const file = existsSync(unpackedBinary(site)) ? unpackedBinary(site) : 'nats-server';
-    return { file, args: ['--config', path.join(knownHome(site, node.name), 'nats.conf')] };
+    return natsCommand(path.join(knownHome(site, node.name), 'nats.conf'), site.cacheDir);
   },
 
-  async ready(_group: Group, node) {
+  async ready({ site }: Group, node) {
     await httpGet(`http://127.0.0.1:${node.ports['monitor']}/healthz`);
-    await checkJetStream(node);
+    await (site.secure === true ? checkMonitor(node) : checkJetStream(node));
   },
 
-  endpoints({ nodes }) {
-    return { natsUrls: nodes.map((node) => `nats://127.0.0.1:${node.ports['client']}`) };
+  endpoints({ site, nodes }) {
+    const scheme = site.secure === true ? 'tls' : 'nats';
+    return { natsUrls: nodes.map((node) => `${scheme}://127.0.0.1:${node.ports['client']}`) };
+  },
+  secureEndpoints({ site }) {
+    const accountSeed = Buffer.from(natsAuthorities(site).account.getSeed()).toString('utf8');
+    return { nats: { accountSeed, permissions: readNatsPermissions() } };
   },
 };

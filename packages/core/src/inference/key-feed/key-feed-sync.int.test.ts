@@ -11,14 +11,15 @@ import {
   createTestDatabase,
   dropBucket,
   eventually,
-  testEndpoints,
-  testIds,
-  testNames,
-  startStopwatch,
-  scaledLimitMs,
   failingCall,
   failingLoop,
   type ItemPoison,
+  natsAccess,
+  scaledLimitMs,
+  startStopwatch,
+  testEndpoints,
+  testIds,
+  testNames,
 } from '@millrace/testing';
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createBudget } from '../../ledger/index.ts';
@@ -54,7 +55,7 @@ let sync: KeyFeedSync;
 let tenant: { orgId: OrgId; ownerId: UserId };
 
 const database = await createTestDatabase();
-const nats = await connectNats({ servers: testEndpoints().natsUrls, name: 'test', log });
+const nats = await connectNats({ ...natsAccess(), servers: testEndpoints().natsUrls, name: 'test', log });
 afterAll(async () => {
   await nats.close();
   await database.drop();
