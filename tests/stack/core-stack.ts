@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ComputeDriver } from '@millrace/compute';
 import { createSealer } from '@millrace/platform/secrets';
-import { down, ensureUp, killNode, startNode, stopNode, type Endpoints } from '@millrace/services';
+import { down, ensureUp, killNode, startNode, stopNode, type Endpoints, type Role } from '@millrace/services';
 import {
   createTestDatabase,
   engineEnv,
@@ -93,15 +93,16 @@ export async function openCoreStack<H extends Hosts>(
     closers.push(() => hosts.close());
     const database = await createTestDatabase();
     closers.push(() => auditAndDrop(database, auditMode));
-    const env = {
-      ...engineEnv({ database, names: testNames() }, 'worker'),
+    const names = testNames();
+    const envOf = (role: Role): Record<string, string> => ({
+      ...engineEnv({ database, names }, role),
       ...restateEnv(restate),
       ...fleetEnv(folder, hosts, options),
       MILLRACE_SEALING_KEYS: SEALING_KEYS,
       MILLRACE_SEALING_KEY_ACTIVE: sealing.id,
       ...options.env,
-    };
-    const { apiUrl, api, workers } = await programsOf(env, options.workers ?? 1);
+    });
+    const { apiUrl, api, workers } = await programsOf(envOf, options.workers ?? 1);
     closers.push(() => Promise.all([api, ...workers].map((each) => each.kill())));
     await Promise.all([api, ...workers].map((each) => each.start()));
     const rows = createRowReader(database);
@@ -129,7 +130,7 @@ export async function openCoreStack<H extends Hosts>(
 }
 
 async function programsOf(
-  env: Readonly<Record<string, string>>,
+  envOf: (role: Role) => Readonly<Record<string, string>>,
   workerCount: number,
 ): Promise<Pick<CoreStack, 'apiUrl' | 'api' | 'workers'>> {
   const [apiPort = 0, endpointPort = 0, ...healthPorts] = await freePorts(2 + workerCount);
@@ -139,7 +140,7 @@ async function programsOf(
     entry: 'apps/api/src/main.ts',
     readyUrl: `${apiUrl}/readyz`,
     env: {
-      ...env,
+      ...envOf('api'),
       MILLRACE_HTTP_PORT: String(apiPort),
       MILLRACE_HTTP_PUBLIC_URL: apiUrl,
       MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
@@ -152,7 +153,7 @@ async function programsOf(
       entry: 'apps/worker/src/main.ts',
       readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
       env: {
-        ...env,
+        ...envOf('worker'),
         MILLRACE_WORKER_HEALTH_PORT: String(healthPort),
         // All workers serve one port; the kernel distributes calls among the running ones.
         MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),

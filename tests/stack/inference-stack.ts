@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { down, ensureUp, killNode, startNode, type Endpoints } from '@millrace/services';
+import { down, ensureUp, killNode, startNode, type Endpoints, type Role } from '@millrace/services';
 import {
   createTestDatabase,
   engineEnv,
@@ -97,15 +97,15 @@ async function open(
     closers.push(() => llama[Symbol.asyncDispose]());
   }
   const names = testNames();
-  const env = {
-    ...engineEnv({ database, names, endpoints }, 'worker'),
+  const envOf = (role: Role): Record<string, string> => ({
+    ...engineEnv({ database, names, endpoints }, role),
     MILLRACE_POT_VALKEY_URL: valkey.url,
     MILLRACE_NATS_REPLICAS: options.ownEngines === true ? '3' : '1',
     MILLRACE_RATE_LIMIT_DEFAULT_RPM: UNLIMITED,
     MILLRACE_RATE_LIMIT_FUNDED_RPM: UNLIMITED,
     ...options.env,
-  };
-  const programs = await programsOf(env, options);
+  });
+  const programs = await programsOf(envOf, options);
   const { api, workers, gateways } = programs;
   closers.push(() => Promise.all([...gateways, api, ...workers].map((each) => each.kill())));
   await Promise.all([api, ...workers].map((each) => each.start()));
@@ -151,7 +151,7 @@ async function startEngines(
 }
 
 async function programsOf(
-  env: Readonly<Record<string, string>>,
+  envOf: (role: Role) => Readonly<Record<string, string>>,
   options: InferenceStackOptions,
 ): Promise<Pick<InferenceStack, 'apiUrl' | 'gatewayUrl' | 'api' | 'workers' | 'gateways'>> {
   const [apiPort = 0, endpointPort = 0, gatewayPort = 0] = await freePorts(3);
@@ -161,7 +161,7 @@ async function programsOf(
       name: `${kind}-${nth + 1}`,
       entry: `apps/${kind}/src/main.ts`,
       readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
-      env: { ...env, [`MILLRACE_${kind.toUpperCase()}_HEALTH_PORT`]: String(healthPort), ...own },
+      env: { ...envOf(kind), [`MILLRACE_${kind.toUpperCase()}_HEALTH_PORT`]: String(healthPort), ...own },
     });
   };
   const several = <T>(count: number, make: (nth: number) => Promise<T>): Promise<T[]> =>
@@ -171,7 +171,7 @@ async function programsOf(
     name: 'api',
     entry: 'apps/api/src/main.ts',
     readyUrl: `${apiUrl}/readyz`,
-    env: { ...env, MILLRACE_HTTP_PORT: String(apiPort), MILLRACE_HTTP_VALIDATE_RESPONSES: 'true' },
+    env: { ...envOf('api'), MILLRACE_HTTP_PORT: String(apiPort), MILLRACE_HTTP_VALIDATE_RESPONSES: 'true' },
   });
   // Workers share one port and gateways another; the kernel distributes connections among the running ones.
   const workers = await several(options.workers ?? 1, (nth) =>

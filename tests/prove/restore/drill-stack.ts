@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { mkdtempSync, chmodSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { down, ensureUp } from '@millrace/services';
+import { down, ensureUp, type Role } from '@millrace/services';
 import {
   createTestDatabase,
   engineEnv,
@@ -81,11 +81,10 @@ async function open(closers: Closers, close: () => Promise<void>): Promise<Drill
   closers.push(() => stripe.close());
   const chat = await startChatDouble({ engine: 'vllm', tokens: [' flour', ' and', ' water'] });
   closers.push(() => chat.close());
-  const env = {
-    ...engineEnv(
-      { database, names: testNames(), endpoints: { ...endpoints, postgresUrl: postgres.url } },
-      'worker',
-    ),
+  const place = { database, names: testNames(), endpoints: { ...endpoints, postgresUrl: postgres.url } };
+  const firstAddress = `127.${randomInt(20, 120)}.${randomInt(1, 250)}.1`;
+  const envOf = (role: Role): Record<string, string> => ({
+    ...engineEnv(place, role),
     MILLRACE_POT_VALKEY_URL: valkey.url,
     MILLRACE_POT_OUTAGE_MS: '30000',
     MILLRACE_POT_LONGEST_REQUEST_MS: '60000',
@@ -106,14 +105,14 @@ async function open(closers: Closers, close: () => Promise<void>): Promise<Drill
             name: 'mock',
             region: MOCK_REGION,
             settings: {
-              firstAddress: `127.${randomInt(20, 120)}.${randomInt(1, 250)}.1`,
+              firstAddress,
               databaseUrl: engine.url,
             },
           },
         ],
       },
     ]),
-  };
+  });
   const [apiPort = 0, gatewayPort = 0, gatewayHealth = 0, workerHealth = 0, endpointPort = 0] =
     await freePorts(5);
   const apiUrl = `http://127.0.0.1:${apiPort}`;
@@ -122,14 +121,14 @@ async function open(closers: Closers, close: () => Promise<void>): Promise<Drill
     name: 'api',
     entry: 'apps/api/src/main.ts',
     readyUrl: `${apiUrl}/readyz`,
-    env: { ...env, MILLRACE_HTTP_PORT: String(apiPort) },
+    env: { ...envOf('api'), MILLRACE_HTTP_PORT: String(apiPort) },
   });
   const worker = supervise({
     name: 'worker',
     entry: 'apps/worker/src/main.ts',
     readyUrl: `${workerUrl}/readyz`,
     env: {
-      ...env,
+      ...envOf('worker'),
       MILLRACE_WORKER_HEALTH_PORT: String(workerHealth),
       MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
     },
@@ -139,7 +138,7 @@ async function open(closers: Closers, close: () => Promise<void>): Promise<Drill
     entry: 'apps/gateway/src/main.ts',
     readyUrl: `http://127.0.0.1:${gatewayHealth}/readyz`,
     env: {
-      ...env,
+      ...envOf('gateway'),
       MILLRACE_HTTP_PORT: String(gatewayPort),
       MILLRACE_GATEWAY_HEALTH_PORT: String(gatewayHealth),
     },
@@ -157,7 +156,7 @@ async function open(closers: Closers, close: () => Promise<void>): Promise<Drill
       valkey,
       stripe,
     },
-    ...{ chatAddress: chat.address, api, worker, gateway, env, close },
+    ...{ chatAddress: chat.address, api, worker, gateway, env: envOf('admin'), close },
     rows: createRowReader(database),
     machines: async () => {
       const found = await createRowReader(engine)<{ external_id: string }>(
