@@ -128,7 +128,7 @@ async function serve(
     ...{ oidc: [], addressTries: 1_000 },
   };
   const api = createApi({
-    ...{ contract, cell: 0, clock, ids, log, db, nats, natsPrefix: prefix, sealer },
+    ...{ contract, cell: 0, clock, ids, log, db, nats, natsPrefix: prefix, sealer, feedSealer: sealer },
     signIn: await createSignIn(signInSettings, { db, clock: systemClock, ids, log, mailer: null }),
     limiter: {
       consume: async () => unlimited,

@@ -120,6 +120,7 @@ export async function openCloud(
     nats,
     natsPrefix: prefix,
     sealer,
+    feedSealer: sealer,
     limiter: unlimited,
     lifecycle: createLifecycle({ clock: hybrid, log, drainDeadlineMs: 5_000 }),
     channels: eventChannels(prefix),

@@ -54,7 +54,7 @@ const workerGrants: GrantsOf = ({ prefix, cell }) => {
   ];
 };
 
-/** Follows events and key changes, asks workers, and writes the entries of keys, organisations and models. */
+/** Follows events and key changes, sends requests to workers, and writes the entries of keys, organisations and models. */
 const apiGrants: GrantsOf = ({ prefix, cell }) => {
   const events = eventChannels(prefix);
   const keyFeed = keyFeedBucket(prefix);

@@ -1,5 +1,5 @@
 import { PermissionViolationError, connect, type NatsConnection } from '@nats-io/transport-node';
-import { epochEndSubject, leaseSubjects } from '@millrace/credit-leases/protocol';
+import { epochEndSubjects, leaseSubjects } from '@millrace/credit-leases/protocol';
 import { systemEnvelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import { systemClock } from '@millrace/platform/clock';
@@ -12,8 +12,9 @@ import {
   type NatsKey,
   type NatsRole,
 } from '@millrace/platform/nats';
-import { eventually, makeAuthority, startNatsServer, testLog } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createLogger } from '@millrace/platform/log';
+import { eventually, makeAuthority, startNatsServer } from '@millrace/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventChannels } from '../events/index.ts';
 import { keyChangeSubject } from '../identity/index.ts';
 import { keyFeedBucket, keyFeedKeys, usageSubjects } from '../inference/index.ts';
@@ -47,12 +48,16 @@ function usersWith(more: Partial<Record<NatsRole, readonly NatsKey[]>> = {}): st
   );
 }
 
+let logged = '';
+const destination = { write: (line: string) => void (logged += line) };
+const log = createLogger({ name: 'test', level: 'error', destination });
+
 const server = await startNatsServer({ tls, config: usersWith() });
 afterAll(() => server[Symbol.asyncDispose]());
 
 function optionsOf(role: NatsRole, key: NatsKey = keys[role]) {
   const settings = { urls: [`tls://${server.host}`], credentials: key.seed, ca: authority.certificate };
-  return { ...natsOptionsOf({ ...settings, prefix: place.prefix }, role), log: testLog() };
+  return { ...natsOptionsOf({ ...settings, prefix: place.prefix }, role), log };
 }
 
 async function clientOf(role: NatsRole, key?: NatsKey): Promise<NatsClient> {
@@ -129,10 +134,15 @@ async function lastRefusal(nats: NatsConnection, refused: Set<string>): Promise<
   await eventually({ what: 'the last refusal' }, () => refused.delete('publish never.allowed'));
 }
 
-const envelope = systemEnvelope(1, 'test');
+const envelope = systemEnvelope(1, 'worker');
 const orgId = createIdSource({ clock: systemClock, cell: 1 }).next('org');
 
 describe('each role', () => {
+  beforeEach(() => {
+    logged = '';
+  });
+  afterEach(() => expect(logged).toBe(''));
+
   const events = eventChannels(place.prefix);
   const usage = usageSubjects(place.prefix, place.cell);
   const leases = leaseSubjects(place.prefix, place.cell);
@@ -158,7 +168,7 @@ describe('each role', () => {
     const event = events.subjectOf({ cell: 1, orgId, type: 'rental.created' });
     expect((await worker.publish(event, {}, { messageId: 'event', envelope })).sequence).toBe(1);
     await gateway.publish(usage.batch, { n: 1 }, { messageId: 'usage', envelope });
-    const end = epochEndSubject(place.prefix, { cell: 1, orgId });
+    const end = epochEndSubjects(place.prefix, place.cell).replace('*', orgId);
     await gateway.publish(end, {}, { messageId: 'end', envelope });
     await worker.publish(end, {}, { messageId: 'end of a dead gateway', envelope });
     for (const [name, count] of [
@@ -179,26 +189,26 @@ describe('each role', () => {
   });
 
   it('requests and answers: leases, recalls and consoles', async () => {
-    const answer = async () => ({ fine: true });
+    const reply = async () => ({ fine: true });
     const subjects = [leases.lease, leases.recall, consoleSubject(place.prefix, place.cell)];
     for (const subject of subjects) {
-      const served = worker.subscribe(subject, { queue: 'workers' }, answer);
+      const served = worker.subscribe(subject, { queue: 'workers' }, reply);
       onTestFinished(() => served.close());
     }
     await worker.ping();
     const [api, gateway] = [await clientOf('api'), await clientOf('gateway')];
-    const asks = [
+    const requests = [
       ...[gateway.request(leases.lease, {}, { envelope, timeoutMs: 60_000 })],
       ...[api, worker].map((from) => from.request(leases.recall, {}, { envelope, timeoutMs: 60_000 })),
       api.request(consoleSubject(place.prefix, place.cell), {}, { envelope, timeoutMs: 60_000 }),
     ];
-    for (const response of await Promise.all(asks)) expect(response.json()).toEqual({ fine: true });
+    for (const response of await Promise.all(requests)) expect(response.json()).toEqual({ fine: true });
   });
 
   it('notifies and listens: key changes and events', async () => {
     const api = await clientOf('api');
-    const heard: string[] = [];
-    const listen = async ({ subject }: { readonly subject: string }): Promise<void> => void heard.push(subject);
+    const received: string[] = [];
+    const listen = async ({ subject }: { readonly subject: string }): Promise<void> => void received.push(subject);
     const subjects = [
       keyChangeSubject(place.prefix),
       events.subjectOfType('key.revoked'),
@@ -210,7 +220,7 @@ describe('each role', () => {
     worker.notify(keyChangeSubject(place.prefix), {}, envelope);
     const revoked = events.subjectOf({ cell: 1, orgId, type: 'key.revoked' });
     await worker.publish(revoked, {}, { messageId: 'revoked', envelope });
-    await eventually({ what: 'the messages' }, () => heard.length === 4);
+    await eventually({ what: 'the messages' }, () => received.length === 4);
   });
 
   it('reads and writes the buckets: the key feed of gateways and the restore mark', async () => {
@@ -247,7 +257,9 @@ describe('each role', () => {
   it('gets an error at once, and logs the subject, if it uses an operation of another role', async () => {
     const gateway = await clientOf('gateway');
     await expect(gateway.bucket(keyFeed).write('key.abc', '{}', 0)).rejects.toThrow(/Permissions Violation/i);
+    expect(logged).toContain(`NATS does not allow this process to publish to $KV.${keyFeed}.key.abc.`);
     await expect(gateway.streamState(events.stream)).rejects.toThrow(/Permissions Violation/i);
+    logged = '';
   });
 });
 
@@ -277,7 +289,6 @@ it('keys of gateways and workers are replaced while messages flow, and none is l
   await old.close();
   const nextWorker = await clientOf('worker', next.worker);
   await server.reload({ tls, config: usersWith({ gateway: [next.gateway], worker: [next.worker] }) });
-  onTestFinished(() => server.reload({ tls, config: usersWith() }));
   const seen = stored;
   await eventually({ what: 'usage after the rotation' }, () => stored > seen + 10);
   isDone = true;

@@ -208,7 +208,10 @@ function toSubscription(messages: ConsumerMessages, handled: Promise<void>): Nat
   };
 }
 
-/** If the handler fails, the requester gets no response and times out. */
+/**
+ * If the handler fails, the requester gets no response and times out. A listener without a result must not respond: the message
+ * may be published to a stream, and its publisher would take the response for the stream's acknowledgement.
+ */
 async function respond(
   { log }: ClientDeps,
   message: Msg,
@@ -216,7 +219,8 @@ async function respond(
 ): Promise<void> {
   try {
     const result = await handler(toIncoming(message));
-    if (message.reply !== undefined && message.reply !== '') message.respond(encode(result));
+    const isRequest = message.reply !== undefined && message.reply !== '';
+    if (isRequest && result !== undefined) message.respond(encode(result));
   } catch (error) {
     log.error({ err: error, subject: message.subject }, 'NATS handler failed');
   }

@@ -7,6 +7,7 @@ import {
   usernamePasswordAuthenticator,
   type Authenticator,
   type NodeConnectionOptions,
+  type NodeTlsOptions,
 } from '@nats-io/transport-node';
 import { parseNatsServers, type NatsLogin } from './servers.ts';
 import type { NatsOptions } from './types.ts';
@@ -30,9 +31,15 @@ export function connectionOptions(options: NatsOptions): NodeConnectionOptions {
     noAsyncTraces: true,
     ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
     // With this option the client refuses a server without TLS.
-    ...(requiresTls ? { tls: { ...(ca === null ? {} : { ca }), checkServerIdentity: checkIdentity } } : {}),
+    ...(requiresTls ? { tls: tlsOptions(ca) } : {}),
     ...(authenticator === null ? {} : { authenticator }),
   };
+}
+
+/** The client passes all of them on to Node. */
+function tlsOptions(ca: string | null): NodeTlsOptions {
+  const options = { checkServerIdentity: checkIdentity, ...(ca === null ? {} : { ca }) };
+  return options;
 }
 
 /** The client names no server if its address is an IP address, and Node would then check the name `localhost`. */

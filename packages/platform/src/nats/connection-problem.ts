@@ -43,5 +43,5 @@ function isCertificateCode(code: string): boolean {
 /** What to change if the server refused one operation. */
 export function explainPermissionError({ operation, subject }: PermissionViolationError): string {
   const act = operation === 'publish' ? 'publish to' : 'subscribe to';
-  return `NATS does not allow this process to ${act} ${subject}. Renew the users of the server with \`millrace-admin nats-config\` of this release.`;
+  return `NATS does not allow this process to ${act} ${subject}. Renew the users of the server with \`millrace-admin nats users\` of this release.`;
 }

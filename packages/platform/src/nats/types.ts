@@ -125,7 +125,7 @@ export interface NatsClient {
     payload: unknown,
     options: { readonly envelope: Envelope; readonly timeoutMs: number },
   ): Promise<IncomingMessage>;
-  /** Handles messages that are not stored; the result is the response. One subscriber per queue gets each. */
+  /** Handles messages as they are sent; a result other than undefined is the response. One subscriber per queue gets each. */
   subscribe(
     subject: string,
     options: { readonly queue?: string },
