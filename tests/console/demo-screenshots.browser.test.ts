@@ -121,7 +121,12 @@ async function serve(
   const port = await freePort();
   const publicUrl = `http://127.0.0.1:${port}`;
   const prefix = testNames().natsPrefix;
-  const nats = await connectNats({ ...natsAccess(), servers: readEndpoints().natsUrls, name: 'demo-screenshots', log });
+  const nats = await connectNats({
+    ...natsAccess(),
+    servers: readEndpoints().natsUrls,
+    name: 'demo-screenshots',
+    log,
+  });
   stack.defer(() => nats.close());
   const signInSettings = {
     ...{ name: 'Millrace', publicUrl, secret: 'cookie secret for this test only', signUp: 'closed' as const },

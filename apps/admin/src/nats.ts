@@ -44,7 +44,9 @@ function publicKeysOf(flags: FlagValues, name: string): readonly string[] {
   const keys = text.split(',').map((key) => key.trim());
   // A seed must not be printed, and the server would not accept it.
   if (!keys.every(isNatsPublicKey)) {
-    throw new UsageError(`--${name} takes public keys of users (U…), as \`millrace-admin nats key\` prints them.`);
+    throw new UsageError(
+      `--${name} takes public keys of users (U…), as \`millrace-admin nats key\` prints them.`,
+    );
   }
   return keys;
 }

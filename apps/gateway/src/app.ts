@@ -79,13 +79,8 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
   const valkey = await connectValkey({ url, name: 'millrace-gateway', log, clock });
   const gatewayId = newGatewayId();
   const envelope = systemEnvelope(cell, 'gateway');
-  const keyFeed = await openKeyFeed({
-    nats,
-    clock,
-    log,
-    prefix,
-    sealer: createKeyFeedSealer(config.keyFeed.sealingKeys),
-  });
+  const sealer = createKeyFeedSealer(config.keyFeed.sealingKeys);
+  const keyFeed = await openKeyFeed({ nats, clock, log, prefix, sealer });
   const leaseClient = createCreditLeaseClient({
     valkey,
     requestLease: createLeaseRequester(nats, {

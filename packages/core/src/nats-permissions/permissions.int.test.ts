@@ -105,7 +105,7 @@ describe.each(natsRoles)('the NATS user of role %s', (role) => {
     expect(expected.length).toBeGreaterThan(100);
     expect(tried.publish.length - expected.length).toBeGreaterThan(5);
     for (const subject of tried.publish) nats.publish(subject);
-    await lastRefusal(nats, refused);
+    await waitForRefusals(nats, refused);
     expect([...refused].toSorted()).toEqual(expected.map((subject) => `publish ${subject}`).toSorted());
   });
 
@@ -114,7 +114,7 @@ describe.each(natsRoles)('the NATS user of role %s', (role) => {
     const expected = tried.subscribe.filter((subject) => !mayUse(own.subscribe, subject));
     expect(expected.length).toBeGreaterThan(100);
     for (const subject of tried.subscribe) nats.subscribe(subject, { callback: () => undefined });
-    await lastRefusal(nats, refused);
+    await waitForRefusals(nats, refused);
     expect([...refused].toSorted()).toEqual(expected.map((subject) => `subscription ${subject}`).toSorted());
   });
 
@@ -128,7 +128,7 @@ describe.each(natsRoles)('the NATS user of role %s', (role) => {
 });
 
 /** The server refuses in the order of the calls, so this refusal is the last one. */
-async function lastRefusal(nats: NatsConnection, refused: Set<string>): Promise<void> {
+async function waitForRefusals(nats: NatsConnection, refused: Set<string>): Promise<void> {
   nats.publish('never.allowed');
   await nats.flush();
   await eventually({ what: 'the last refusal' }, () => refused.delete('publish never.allowed'));
@@ -156,7 +156,12 @@ describe('each role', () => {
     for (let time = 1; time <= 2; time += 1) {
       const [whenFull, subjects] = ['drop oldest', [events.streamSubject]] as const;
       await worker.ensureStream({ ...stream, name: events.stream, subjects, whenFull });
-      await worker.ensureStream({ ...stream, name: usage.stream, subjects: [usage.all], whenFull: 'refuse new' });
+      await worker.ensureStream({
+        ...stream,
+        name: usage.stream,
+        subjects: [usage.all],
+        whenFull: 'refuse new',
+      });
       await worker.ensureBucket({ name: keyFeed, replicas: 1, maxBytes: 8_388_608 });
       await worker.ensureBucket({ name: restoreMark, replicas: 1, maxBytes: 1_048_576 });
     }
@@ -208,7 +213,8 @@ describe('each role', () => {
   it('notifies and listens: key changes and events', async () => {
     const api = await clientOf('api');
     const received: string[] = [];
-    const listen = async ({ subject }: { readonly subject: string }): Promise<void> => void received.push(subject);
+    const listen = async ({ subject }: { readonly subject: string }): Promise<void> =>
+      void received.push(subject);
     const subjects = [
       keyChangeSubject(place.prefix),
       events.subjectOfType('key.revoked'),

@@ -83,27 +83,11 @@ export async function openKeyFeed(options: KeyFeedOptions): Promise<KeyFeed> {
   function applyModel(entry: BucketEntry): void {
     let model: ModelEntry | null = null;
     try {
-      model = entry.value === null ? null : withEngineKeys(jsonParser(modelEntry)(entry.value));
+      model = entry.value === null ? null : withEngineKeys(options, jsonParser(modelEntry)(entry.value));
     } catch (error) {
       log.error({ err: error, key: entry.key }, 'cannot parse a model of the key feed');
     }
     catalog.put(entry.key, model);
-  }
-
-  /** A deployment whose key cannot be opened is unusable: the others serve the model. */
-  function withEngineKeys(model: ModelEntry): ModelEntry {
-    const deployments = model.deployments.flatMap((deployment) => {
-      try {
-        return [openEngineKey(options.sealer, deployment)];
-      } catch (error) {
-        log.error(
-          { err: error, model: model.name, deployment: deployment.id },
-          'cannot open the engine key of a deployment: MILLRACE_KEY_FEED_KEYS of this gateway lacks the key of the workers',
-        );
-        return [];
-      }
-    });
-    return { ...model, deployments };
   }
 
   /** A part that cannot be parsed counts as missing: the model is refused, not sold at the list price. */
@@ -170,6 +154,22 @@ export async function openKeyFeed(options: KeyFeedOptions): Promise<KeyFeed> {
     },
     close: () => follower.close(),
   };
+}
+
+/** A deployment whose key cannot be opened is unusable: the others serve the model. */
+function withEngineKeys({ sealer, log }: KeyFeedOptions, model: ModelEntry): ModelEntry {
+  const deployments = model.deployments.flatMap((deployment) => {
+    try {
+      return [openEngineKey(sealer, deployment)];
+    } catch (error) {
+      log.error(
+        { err: error, model: model.name, deployment: deployment.id },
+        'cannot open the engine key of a deployment: MILLRACE_KEY_FEED_KEYS of this gateway lacks the key of the workers',
+      );
+      return [];
+    }
+  });
+  return { ...model, deployments };
 }
 
 function jsonParser<Schema extends z.ZodType>(schema: Schema): (text: string) => z.infer<Schema> {

@@ -42,11 +42,14 @@ describe('natsConfig', () => {
     expect(report(both)).toMatch(/contains a user, but MILLRACE_NATS_CREDENTIALS is also set/);
   });
 
-  it.each(['hunter2', `${seed}A`, 'SUshort', 'UABC'])('refuses %s as credentials without printing it', (text) => {
-    const wrong = report({ MILLRACE_NATS_URLS: 'tls://10.0.0.1', MILLRACE_NATS_CREDENTIALS: text });
-    expect(wrong).toMatch(/MILLRACE_NATS_CREDENTIALS is set but wrong; expected the seed of an nkey/);
-    expect(wrong.replaceAll('SU…', '')).not.toContain(text);
-  });
+  it.each(['hunter2', `${seed}A`, 'SUshort', 'UABC'])(
+    'refuses %s as credentials without printing it',
+    (text) => {
+      const wrong = report({ MILLRACE_NATS_URLS: 'tls://10.0.0.1', MILLRACE_NATS_CREDENTIALS: text });
+      expect(wrong).toMatch(/MILLRACE_NATS_CREDENTIALS is set but wrong; expected the seed of an nkey/);
+      expect(wrong.replaceAll('SU…', '')).not.toContain(text);
+    },
+  );
 });
 
 it('keyFeedConfig reads several keys in their order and refuses an id twice', () => {

@@ -7,7 +7,11 @@ import { sealingKey } from './sealing-key.ts';
 import { values } from './values.ts';
 
 const seed = /^SU[A-Z2-7]{56}$/;
-const credentialsFile = /BEGIN NATS USER JWT-[\s\S]*BEGIN USER NKEY SEED-/;
+const partsOfCredentialsFile = ['BEGIN NATS USER JWT', 'BEGIN USER NKEY SEED'];
+
+function isCredentials(text: string): boolean {
+  return seed.test(text) || partsOfCredentialsFile.every((part) => text.includes(part));
+}
 
 const variables = {
   ...engineTls,
@@ -21,7 +25,7 @@ const variables = {
   credentials: {
     env: 'MILLRACE_NATS_CREDENTIALS',
     schema: values.text
-      .refine((text) => seed.test(text) || credentialsFile.test(text), 'it is neither a seed nor a .creds file')
+      .refine(isCredentials, 'it is neither a seed nor a .creds file')
       .nullable()
       .default(null),
     expected: 'the seed of an nkey (SU…), or the text of a .creds file',

@@ -7,7 +7,6 @@ import {
   usernamePasswordAuthenticator,
   type Authenticator,
   type NodeConnectionOptions,
-  type NodeTlsOptions,
 } from '@nats-io/transport-node';
 import { parseNatsServers, type NatsLogin } from './servers.ts';
 import type { NatsOptions } from './types.ts';
@@ -37,7 +36,7 @@ export function connectionOptions(options: NatsOptions): NodeConnectionOptions {
 }
 
 /** The client passes all of them on to Node. */
-function tlsOptions(ca: string | null): NodeTlsOptions {
+function tlsOptions(ca: string | null): NonNullable<NodeConnectionOptions['tls']> {
   const options = { checkServerIdentity: checkIdentity, ...(ca === null ? {} : { ca }) };
   return options;
 }

@@ -17,7 +17,7 @@ export function isRefusedCredential(error: unknown): boolean {
   return error instanceof Error && error.name === 'ProtocolError' && authentication.test(error.message);
 }
 
-/** What to change if a server refuses this process or this process refuses the server; null for any other failure. */
+/** Explains how to repair a refusal, by the server or by this process; null for any other failure. */
 export function explainConnectionError(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   if (isRefusedCredential(error)) return refused;
@@ -40,8 +40,8 @@ function isCertificateCode(code: string): boolean {
   );
 }
 
-/** What to change if the server refused one operation. */
+/** Explains how to repair the refusal of one operation. */
 export function explainPermissionError({ operation, subject }: PermissionViolationError): string {
-  const act = operation === 'publish' ? 'publish to' : 'subscribe to';
-  return `NATS does not allow this process to ${act} ${subject}. Renew the users of the server with \`millrace-admin nats users\` of this release.`;
+  const action = operation === 'publish' ? 'publish to' : 'subscribe to';
+  return `NATS does not allow this process to ${action} ${subject}. Renew the users of the server with \`millrace-admin nats users\` of this release.`;
 }

@@ -93,7 +93,12 @@ describe('client.follow', () => {
     const [server = expect.fail('no server')] = readEndpoints().natsUrls;
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
-    const fragile = await connectNats({ ...natsAccess(), servers: [proxy.rewrite(server)], name: 'test', log });
+    const fragile = await connectNats({
+      ...natsAccess(),
+      servers: [proxy.rewrite(server)],
+      name: 'test',
+      log,
+    });
     onTestFinished(() => fragile.close());
     const follower = await fragile.follow({ stream, fromSequence: 34, maxBuffered: 10 });
     await publish(5);

@@ -113,7 +113,12 @@ describe('bucket.follow', () => {
     const spec = await newBucket();
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
-    const fragile = await connectNats({ ...natsAccess(), servers: [proxy.rewrite(server)], name: 'test', log });
+    const fragile = await connectNats({
+      ...natsAccess(),
+      servers: [proxy.rewrite(server)],
+      name: 'test',
+      log,
+    });
     onTestFinished(() => fragile.close());
     const { received, follower } = listen(fragile, spec);
     await follower.ready();
@@ -178,7 +183,13 @@ describe('bucket.follow', () => {
     const clock = new SimulatedClock();
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
-    const fragile = await connectNats({ ...natsAccess(), servers: [proxy.rewrite(server)], name: 'test', log, clock });
+    const fragile = await connectNats({
+      ...natsAccess(),
+      servers: [proxy.rewrite(server)],
+      name: 'test',
+      log,
+      clock,
+    });
     onTestFinished(() => fragile.close());
     const { follower } = listen(fragile, spec);
     await follower.ready();

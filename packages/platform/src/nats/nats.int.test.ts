@@ -67,7 +67,13 @@ describe('streams', () => {
 
   it('refuse a message to a subject without a stream', async () => {
     const clock = new SimulatedClock();
-    const patient = await connectNats({ ...natsAccess(), servers: readEndpoints().natsUrls, name: 'test', log, clock });
+    const patient = await connectNats({
+      ...natsAccess(),
+      servers: readEndpoints().natsUrls,
+      name: 'test',
+      log,
+      clock,
+    });
     let failure: unknown;
     void patient
       .publish(names.natsSubject('nowhere'), {}, { messageId: 'x', envelope, timeoutMs: 600_000 })
@@ -152,7 +158,12 @@ describe('connectNats and connectNatsInBackground', () => {
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
     proxy.cut();
-    const early = connectNatsInBackground({ ...natsAccess(), servers: [proxy.rewrite(server)], name: 'test', log });
+    const early = connectNatsInBackground({
+      ...natsAccess(),
+      servers: [proxy.rewrite(server)],
+      name: 'test',
+      log,
+    });
     onTestFinished(() => early.close());
     const received: string[] = [];
     const listen = (subject: string) => early.subscribe(subject, {}, async () => received.push(subject));
@@ -186,7 +197,12 @@ describe('connectNats and connectNatsInBackground', () => {
     const [server = expect.fail('no server')] = readEndpoints().natsUrls;
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
-    const fragile = await connectNats({ ...natsAccess(), servers: [proxy.rewrite(server)], name: 'test', log });
+    const fragile = await connectNats({
+      ...natsAccess(),
+      servers: [proxy.rewrite(server)],
+      name: 'test',
+      log,
+    });
     const received: unknown[] = [];
     const listener = fragile.subscribe(names.natsSubject('back'), {}, async (message) =>
       received.push(message.json()),

@@ -1,4 +1,10 @@
-import { makeAuthority, startNatsServer, startTcpProxy, eventually, type TestNatsServer } from '@millrace/testing';
+import {
+  makeAuthority,
+  startNatsServer,
+  startTcpProxy,
+  eventually,
+  type TestNatsServer,
+} from '@millrace/testing';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../clock/index.ts';
 import type { Envelope } from '../envelope/index.ts';
@@ -34,7 +40,14 @@ const accepted = { ca: authority.certificate, credentials: key.seed };
 async function open(to: TestNatsServer, options: Partial<NatsOptions> = {}): Promise<NatsClient> {
   const { log } = readableLog();
   const servers = [`tls://${to.host}`];
-  const client = await connectNats({ servers, name: 'test', log, firstConnectionMs: 0, ...accepted, ...options });
+  const client = await connectNats({
+    servers,
+    name: 'test',
+    log,
+    firstConnectionMs: 0,
+    ...accepted,
+    ...options,
+  });
   onTestFinished(() => client.close());
   return client;
 }
@@ -52,13 +65,17 @@ describe('connectNats with tls://', () => {
 
   it('refuses a server without TLS', async () => {
     const plain = await startServer({ config: usersOf(key.publicKey) });
-    await expect(open(plain)).rejects.toThrow(/does not offer TLS, which tls:\/\/ in MILLRACE_NATS_URLS requires/);
+    await expect(open(plain)).rejects.toThrow(
+      /does not offer TLS, which tls:\/\/ in MILLRACE_NATS_URLS requires/,
+    );
     await (await open(plain, { servers: [`nats://${plain.host}`] })).ping();
   });
 
   it('refuses a certificate of another authority', async () => {
     const { certificate: ca } = await makeAuthority('another');
-    await expect(open(server, { ca })).rejects.toThrow(/Check that MILLRACE_ENGINE_CA_FILE has the authority/);
+    await expect(open(server, { ca })).rejects.toThrow(
+      /Check that MILLRACE_ENGINE_CA_FILE has the authority/,
+    );
     await expect(open(server, { ca: null })).rejects.toThrow(/MILLRACE_ENGINE_CA_FILE/);
   });
 
@@ -102,7 +119,9 @@ describe('connectNats with credentials', () => {
   it('refuses to connect with a key that the server does not know, and logs the reason while it retries', async () => {
     const { log, text } = readableLog();
     const options = { credentials: otherKey.seed, log };
-    await expect(open(server, options)).rejects.toThrow(/NATS refused the credentials.*MILLRACE_NATS_CREDENTIALS/);
+    await expect(open(server, options)).rejects.toThrow(
+      /NATS refused the credentials.*MILLRACE_NATS_CREDENTIALS/,
+    );
     await expect(open(server, { credentials: null })).rejects.toThrow(/NATS refused the credentials/);
     const giveUp = new AbortController();
     let attempts = 0;

@@ -38,10 +38,12 @@ function parseTarget(target: string): { host: string; port: number } {
   return { host: url.hostname, port };
 }
 
-export async function startTcpProxy(
-  target: string,
-  options: { readonly capture?: boolean } = {},
-): Promise<TcpProxy> {
+export interface TcpProxyOptions {
+  /** Stores all transferred bytes. */
+  readonly capture?: boolean;
+}
+
+export async function startTcpProxy(target: string, options: TcpProxyOptions = {}): Promise<TcpProxy> {
   const { host, port: targetPort } = parseTarget(target);
   const pairs = new Set<Pair>();
   let state: State = 'open';

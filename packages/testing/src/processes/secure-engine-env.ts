@@ -1,4 +1,9 @@
-import { issueNatsCredentials, natsPermissionsFor, type Role, type SecureEndpoints } from '@millrace/services';
+import {
+  issueNatsCredentials,
+  natsPermissionsFor,
+  type Role,
+  type SecureEndpoints,
+} from '@millrace/services';
 import type { TestNames } from '../names.ts';
 
 /** The settings with which a process of this role connects to engines that require TLS and credentials. */

@@ -63,7 +63,10 @@ interface SecureNats {
   readonly authorities: readonly string[];
 }
 
-function renderTls({ tls, caFile: ca }: SecureNats, { isMutual }: { readonly isMutual: boolean }): readonly string[] {
+function renderTls(
+  { tls, caFile: ca }: SecureNats,
+  { isMutual }: { readonly isMutual: boolean },
+): readonly string[] {
   return [
     'tls {',
     `  cert_file: ${JSON.stringify(tls.certificateFile)}`,

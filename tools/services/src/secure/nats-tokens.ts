@@ -56,7 +56,16 @@ export function renderNatsAuthorities({ operator, account, system }: NatsAuthori
 
 function accountClaims(hasJetStream: boolean) {
   const storage = hasJetStream ? -1 : 0;
-  const limits = { subs: -1, data: -1, payload: -1, imports: -1, exports: -1, wildcards: true, conn: -1, leaf: -1 };
+  const limits = {
+    subs: -1,
+    data: -1,
+    payload: -1,
+    imports: -1,
+    exports: -1,
+    wildcards: true,
+    conn: -1,
+    leaf: -1,
+  };
   const streams = { mem_storage: storage, disk_storage: storage, streams: storage, consumer: storage };
   return { type: 'account', version: 2, limits: { ...limits, ...streams } };
 }

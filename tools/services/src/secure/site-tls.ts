@@ -34,10 +34,7 @@ export interface ServerTlsFiles {
 export async function ensureServerCertificate(site: Site, folder: string): Promise<ServerTlsFiles> {
   const files = serverTlsFiles(folder);
   if (existsSync(files.certificateFile)) return files;
-  const authority = openAuthority(
-    readFileSync(caFile(site), 'utf8'),
-    readFileSync(caKeyFile(site), 'utf8'),
-  );
+  const authority = openAuthority(readFileSync(caFile(site), 'utf8'), readFileSync(caKeyFile(site), 'utf8'));
   const { certificate, key } = await authority.issue({
     name: path.basename(folder),
     dnsNames: ['localhost'],

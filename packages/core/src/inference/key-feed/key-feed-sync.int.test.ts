@@ -481,7 +481,7 @@ describe('maintainKeyFeed', () => {
     await sync.flush();
     const sealed = (await bucket.read(keyFeedKeys.model(name))) ?? expect.fail('not there');
     const entry = modelEntry.parse(JSON.parse(sealed.value ?? ''));
-    const earlier = entry.deployments.map(({ sealedApiKey: _, ...each }) => ({ ...each, apiKey: secret }));
+    const earlier = entry.deployments.map((each) => ({ ...each, sealedApiKey: undefined, apiKey: secret }));
     const text = JSON.stringify({ ...entry, deployments: earlier });
     expect(await bucket.write(keyFeedKeys.model(name), text, sealed.revision)).not.toBeNull();
     expect((await readModel(name))?.deployments[0]?.apiKey).toBe(secret);
