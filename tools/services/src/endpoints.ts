@@ -166,7 +166,8 @@ export function writeEndpoints(site: Site, change: EndpointsChange): void {
   const after: EndpointsFile = { ...before, ...change };
   const text = `${JSON.stringify(after, null, 2)}\n`;
   if (before === null || `${JSON.stringify(before, null, 2)}\n` !== text) {
-    writeAtomically(path.join(site.stateDir, fileName), text);
+    // The credentials of a secure site are in it.
+    writeAtomically(path.join(site.stateDir, fileName), text, site.secure === true ? 0o600 : 0o644);
   }
 }
 

@@ -7,10 +7,10 @@ import { sealingKey } from './sealing-key.ts';
 import { values } from './values.ts';
 
 const seed = /^SU[A-Z2-7]{56}$/;
-const partsOfCredentialsFile = ['BEGIN NATS USER JWT', 'BEGIN USER NKEY SEED'];
+const headersOfCredentials = ['BEGIN NATS USER JWT', 'BEGIN USER NKEY SEED'];
 
 function isCredentials(text: string): boolean {
-  return seed.test(text) || partsOfCredentialsFile.every((part) => text.includes(part));
+  return seed.test(text) || headersOfCredentials.every((part) => text.includes(part));
 }
 
 const variables = {

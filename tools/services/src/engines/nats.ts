@@ -6,7 +6,7 @@ import { run } from '../processes.ts';
 import { knownHome, nodeHome } from '../site.ts';
 import { isNatsUnpacked, natsCommand, natsFolder } from './nats-command.ts';
 import { exchangeText, httpGet } from '../loopback-client.ts';
-import { readNatsPermissions } from '../secure/nats-permissions.ts';
+import { natsRolePermissions } from '../secure/nats-permissions.ts';
 import { natsAuthorities, renderNatsAuthorities } from '../secure/nats-tokens.ts';
 import { caFile, ensureServerCertificate, type ServerTlsFiles } from '../secure/site-tls.ts';
 
@@ -157,6 +157,6 @@ export const nats: Engine = {
   },
   secureEndpoints({ site }) {
     const accountSeed = Buffer.from(natsAuthorities(site).account.getSeed()).toString('utf8');
-    return { nats: { accountSeed, permissions: readNatsPermissions() } };
+    return { nats: { accountSeed, permissions: natsRolePermissions() } };
   },
 };

@@ -10,8 +10,16 @@ export const natsPrefixPlaceholder = 'prefixplaceholder';
 
 export type NatsRolePermissions = Readonly<Record<'api' | 'worker' | 'gateway', NatsUserPermissions>>;
 
+let derived: NatsRolePermissions | undefined;
+
+/** Reads them once, because the command takes a second. */
+export function natsRolePermissions(): NatsRolePermissions {
+  derived ??= readNatsPermissions();
+  return derived;
+}
+
 /** The permissions as the product derives them. The command runs separately, so that this tool does not load the product. */
-export function readNatsPermissions(): NatsRolePermissions {
+function readNatsPermissions(): NatsRolePermissions {
   const command = [path.join(repositoryRoot, 'apps/admin/src/main.ts'), 'nats', 'users', '--json'];
   const env = { ...process.env, MILLRACE_NATS_PREFIX: natsPrefixPlaceholder, MILLRACE_CELL: '1' };
   const finished = spawnSync(process.execPath, command, { encoding: 'utf8', env });
