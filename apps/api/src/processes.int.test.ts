@@ -3,30 +3,25 @@ import { systemClock } from '@millrace/platform/clock';
 import { readEndpoints } from '@millrace/services';
 import {
   createTestDatabase,
+  engineEnv,
   eventually,
   freePorts,
-  startProcess,
-  startTcpProxy,
-  startStopwatch,
   scaledLimitMs,
+  startProcess,
+  startStopwatch,
+  startTcpProxy,
   type Stopwatch,
   testNames,
-  uniqueId,
   type TestProcess,
+  uniqueId,
 } from '@millrace/testing';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 
 /** Real api processes that are killed. No worker runs in these tests. */
 
-const prefix = testNames().natsPrefix;
+const names = testNames();
 /** Two processes for the whole file; tests that kill a process start their own. */
 const processes = new Map<number, TestProcess>();
-
-const sealing = {
-  MILLRACE_SEALING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
-  MILLRACE_SEALING_KEY_ACTIVE: 'test',
-  MILLRACE_KEY_FEED_KEYS: `feed:${Buffer.alloc(32, 8).toString('base64')}`,
-};
 
 const database = await createTestDatabase();
 const seeded = await seedOrganisation(database.db);
@@ -51,16 +46,12 @@ async function startApi(name: string, env: Readonly<Record<string, string>> = {}
     name,
     entry: 'apps/api/src/main.ts',
     env: {
+      ...engineEnv({ database, names }, 'api'),
       MILLRACE_HTTP_PORT: String(port),
       MILLRACE_HTTP_VALIDATE_RESPONSES: 'true',
-      MILLRACE_CELL: '1',
-      MILLRACE_NATS_PREFIX: prefix,
-      MILLRACE_POSTGRES_URL: database.url,
-      MILLRACE_VALKEY_URL: readEndpoints().valkeyUrl,
       MILLRACE_NATS_URLS: natsProxy.rewrite(natsUrl()),
       MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
       MILLRACE_RATE_LIMIT_FAILED_AUTH_RPM: '1000000',
-      ...sealing,
       ...env,
     },
     readyUrl: `${url}/readyz`,
