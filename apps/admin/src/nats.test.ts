@@ -26,7 +26,8 @@ describe('millrace-admin nats users', () => {
     const { code, out } = await admin([...users, `${gateway}, ${nextGateway}`, '--all', person]);
     expect(code).toBe(exitCodes.ok);
     expect(out).toMatch(/^authorization \{\n {2}users: \[\n/);
-    for (const key of [api, worker, gateway, nextGateway]) expect(out).toContain(`nkey: ${key}\n      permissions: {`);
+    for (const key of [api, worker, gateway, nextGateway])
+      expect(out).toContain(`nkey: ${key}\n      permissions: {`);
     expect(out).toContain(`{ nkey: ${person} }`);
   });
 
@@ -52,7 +53,11 @@ describe('millrace-admin nats users', () => {
   it.each([
     ['a missing role', ['nats', 'users', '--api', api], /--worker is missing/],
     ['a seed', [...users, keys[2]?.seed ?? ''], /--gateway takes public keys of users/],
-    ['a damaged key', [...users, `${gateway.slice(0, -1)}${gateway.endsWith('A') ? 'B' : 'A'}`], /takes public keys/],
+    [
+      'a damaged key',
+      [...users, `${gateway.slice(0, -1)}${gateway.endsWith('A') ? 'B' : 'A'}`],
+      /takes public keys/,
+    ],
     ['a key for two roles', [...users, api], /A key is named twice/],
   ])('refuses %s without printing it', async (_what, words, problem) => {
     const { code, out, err } = await admin(words);

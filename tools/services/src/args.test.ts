@@ -10,7 +10,18 @@ test('parseInvocation: `up` alone names no engine and sets no option', () => {
 });
 
 test('parseInvocation: accepts every option of `up`, before or after the names', () => {
-  const argv = ['--cluster', 'up', 'nats', 'restate', '--install', '--secure', '--state', '/x', '--port-base', '18000'];
+  const argv = [
+    '--cluster',
+    'up',
+    'nats',
+    'restate',
+    '--install',
+    '--secure',
+    '--state',
+    '/x',
+    '--port-base',
+    '18000',
+  ];
   expect(parseInvocation(argv)).toEqual({
     command: 'up',
     names: ['nats', 'restate'],

@@ -34,5 +34,7 @@ test('a secure site: NATS requires TLS and a user, the site keeps its mode, and 
 test('up --secure refuses a folder whose engines were started without it', async () => {
   const place = await createPrivateSite();
   await ensureUp(['nats'], place);
-  await expect(ensureUp(['nats'], { ...place, secure: true })).rejects.toThrow(/was created without --secure/u);
+  await expect(ensureUp(['nats'], { ...place, secure: true })).rejects.toThrow(
+    /was created without --secure/u,
+  );
 });
