@@ -19,11 +19,6 @@ export function earningsPeriod(search: {
   };
 }
 
-/** `2026-08-01`, in UTC. */
-export function dayText(day: string): string {
-  return day.slice(0, 10);
-}
-
 /** Bars for every day; rounded, unlike the table. */
 export function dayChart(days: readonly Day[]): {
   readonly seconds: readonly number[];

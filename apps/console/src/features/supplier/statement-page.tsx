@@ -4,6 +4,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { BadgeDollarSign } from 'lucide-react';
 import { useApiQuery } from '../../api/queries.ts';
 import { CommandHint } from '../../ui/copy.tsx';
+import { monthText } from '../../ui/logic/day-text.ts';
 import { Money } from '../../ui/money.tsx';
 import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
 import { EmptyState } from '../../ui/states.tsx';
@@ -58,7 +59,7 @@ function Detail({ statement }: Readonly<{ statement: Statement }>) {
   return (
     <>
       <PageHeader
-        title={`Statement of ${statement.periodStart.slice(0, 7)}`}
+        title={`Statement of ${monthText(statement.periodStart)}`}
         back={
           <TextLink to="/supplier/earnings" search={{ tab: 'statements' }}>
             Statements

@@ -2,6 +2,7 @@ import type { Item } from '@millrace/sdk';
 import { ReceiptText } from 'lucide-react';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
+import { monthText } from '../../ui/logic/day-text.ts';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -13,7 +14,7 @@ const columns: readonly Column<Item<'supplierListStatements'>>[] = [
     main: true,
     cell: ({ id, periodStart }) => (
       <TextLink to="/supplier/statements/$statementId" params={{ statementId: id }}>
-        {periodStart.slice(0, 7)}
+        {monthText(periodStart)}
       </TextLink>
     ),
   },

@@ -10,6 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { Chart } from '../../ui/chart.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
+import { dayText } from '../../ui/logic/day-text.ts';
 import { HeadlineMoney } from '../../ui/money.tsx';
 import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Note, Problem, QueryView } from '../../ui/states.tsx';
@@ -193,7 +194,7 @@ function Filters({ search, period }: Readonly<{ search: UsageSearch; period: Per
         onValue={(by) => go({ by })}
       />
       <p className="text-soft pb-2 text-xs">
-        {period.firstDay} to {period.lastDay}
+        {dayText(period.firstDay)} to {dayText(period.lastDay)}
       </p>
     </div>
   );
