@@ -76,6 +76,8 @@ interface PagedTableProps<Item> {
   readonly hint?: ReactNode;
   /** First action, in the empty state. */
   readonly action?: ReactNode;
+  /** Keeps the skeleton while something else that the rows need is loading. */
+  readonly isWaiting?: boolean;
   /** Filters the loaded items in the browser. */
   readonly keep?: (item: Item) => boolean;
 }
@@ -85,6 +87,7 @@ export function PagedTable<Item extends Identified>(props: PagedTableProps<Item>
 export function PagedTable<Item>(props: PagedTableProps<Item> & Keyed<Item>): ReactNode;
 export function PagedTable<Item>(props: PagedTableProps<Item> & Partial<Keyed<Item>>) {
   const { pages, what, caption, columns, rowKey = rowId, icon, empty, hint, action, keep } = props;
+  const { isWaiting = false } = props;
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = pages;
   const { hasPreviousPage, fetchPreviousPage, isFetchingPreviousPage } = pages;
   // Rendering hundreds of rows must not delay input.
@@ -93,8 +96,8 @@ export function PagedTable<Item>(props: PagedTableProps<Item> & Partial<Keyed<It
     () => (keep === undefined ? items : items?.filter((item) => keep(item))),
     [items, keep],
   );
-  if (items === undefined || rows === undefined) {
-    if (error === null) return <TableSkeleton what={what} columns={columns.length} />;
+  if (items === undefined || rows === undefined || isWaiting) {
+    if (error === null || isWaiting) return <TableSkeleton what={what} columns={columns.length} />;
     return (
       <div className="p-4">
         <Problem error={error} doing={`load the ${what}`} retry={() => void refetch()} />

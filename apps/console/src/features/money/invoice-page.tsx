@@ -1,39 +1,72 @@
 import { useParams } from '@tanstack/react-router';
 import { ReceiptText } from 'lucide-react';
 import { useApiQuery } from '../../api/queries.ts';
+import type { ResourceNames } from '../../api/resource-names.ts';
+import { useResourceNames } from '../../api/use-resource-names.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
-import { Money } from '../../ui/money.tsx';
+import { monthText } from '../../ui/logic/day-text.ts';
+import { HeadlineMoney, Money } from '../../ui/money.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
+import { TableSkeleton } from '../../ui/skeleton.tsx';
 import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Timestamp } from '../../ui/time.tsx';
-import { monthText, sumOfLines, type Invoice } from './invoice.ts';
+import {
+  lineTexts,
+  meanPrice,
+  paymentText,
+  quantityText,
+  sumOfLines,
+  type Invoice,
+  type InvoiceLine,
+} from './invoice.ts';
 import { causeLink } from './ledger.ts';
 import { PdfButton } from './pdf-button.tsx';
 import { TextLink } from '../../ui/link.tsx';
 
 interface Line {
   readonly nth: number;
-  readonly line: Invoice['lines'][number];
+  readonly line: InvoiceLine;
 }
 
-const columns: readonly Column<Line>[] = [
+const columnsOf = (nameOf: ResourceNames['nameOf']): readonly Column<Line>[] => [
   {
     head: 'Description',
     main: true,
-    cell: ({ line: { description, cause } }) => {
-      const link = cause === null ? null : causeLink(cause);
-      return link === null ? (
-        <span className="font-normal">{description}</span>
-      ) : (
-        <TextLink to={link.to} search={link.search ?? {}} className="font-normal">
-          {description}
-        </TextLink>
+    cell: ({ line }) => {
+      const link = line.cause === null ? null : causeLink(line.cause);
+      const { title, detail } = lineTexts(line, nameOf);
+      return (
+        <span className="font-normal">
+          {link === null ? (
+            title
+          ) : (
+            <TextLink to={link.to} search={link.search ?? {}}>
+              {title}
+            </TextLink>
+          )}
+          {detail !== null && <span className="text-soft block text-xs">{detail}</span>}
+        </span>
       );
     },
   },
-  { head: 'Quantity', right: true, cell: ({ line: { quantity, unit } }) => `${quantity} ${unit}` },
+  { head: 'Quantity', right: true, cell: ({ line }) => quantityText(line) },
+  {
+    head: 'Mean price',
+    right: true,
+    cell: ({ line }) => {
+      const mean = meanPrice(line);
+      return mean === null ? (
+        '–'
+      ) : (
+        <>
+          {mean.price}
+          <span className="text-soft block text-xs">{mean.per}</span>
+        </>
+      );
+    },
+  },
   { head: 'Amount', right: true, cell: ({ line: { amountNanoUsd } }) => <Money nano={amountNanoUsd} /> },
 ];
 
@@ -61,14 +94,21 @@ export function InvoicePage() {
 
 function InvoiceDetail({ invoice }: Readonly<{ invoice: Invoice }>) {
   const rows = invoice.lines.map((line, nth) => ({ nth, line }));
+  const names = useResourceNames(invoice.lines.flatMap(({ cause }) => cause ?? []));
   const isSound = sumOfLines(invoice) === BigInt(invoice.totalNanoUsd);
   return (
     <>
       <Card title={monthText(invoice.periodStart)}>
         <DescriptionList
           items={[
-            ['Total', <Money key="total" nano={invoice.totalNanoUsd} />],
-            ['Status', <StateBadge key="status" state={invoice.status} />],
+            ['Total', <HeadlineMoney key="total" nano={invoice.totalNanoUsd} />],
+            [
+              'Status',
+              <span key="status">
+                <StateBadge state={invoice.status} /> {paymentText(invoice)}
+                {invoice.status === 'final' && ', nothing is due'}
+              </span>,
+            ],
             ['Billed to', invoice.billedTo],
             [
               'Issued by',
@@ -89,15 +129,23 @@ function InvoiceDetail({ invoice }: Readonly<{ invoice: Invoice }>) {
         </div>
       )}
       <Card title="Line items" flush>
-        {rows.length === 0 ? (
+        {names.isLoading ? (
+          <TableSkeleton what="line items" columns={4} />
+        ) : rows.length === 0 ? (
           <EmptyState icon={ReceiptText} title="No line items" />
         ) : (
-          <Table
-            caption={`Line items of ${invoice.number}`}
-            columns={columns}
-            rows={rows}
-            rowKey={({ nth }) => String(nth)}
-          />
+          <>
+            <Table
+              caption={`Line items of ${invoice.number}`}
+              columns={columnsOf(names.nameOf)}
+              rows={rows}
+              rowKey={({ nth }) => String(nth)}
+            />
+            <p className="border-line flex justify-between gap-3 border-t px-4 py-2.5 font-medium">
+              <span>Total</span>
+              <Money nano={invoice.totalNanoUsd} />
+            </p>
+          </>
         )}
       </Card>
     </>

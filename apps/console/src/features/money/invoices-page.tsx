@@ -3,11 +3,12 @@ import { ReceiptText } from 'lucide-react';
 import { StateBadge } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Money } from '../../ui/money.tsx';
+import { monthText } from '../../ui/logic/day-text.ts';
+import { HeadlineMoney } from '../../ui/money.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Timestamp } from '../../ui/time.tsx';
-import { monthText } from './invoice.ts';
+import { paymentText } from './invoice.ts';
 import { PdfButton } from './pdf-button.tsx';
 import { TextLink } from '../../ui/link.tsx';
 
@@ -24,12 +25,20 @@ const columns: readonly Column<Invoice>[] = [
     ),
   },
   { head: 'Month', cell: ({ periodStart }) => monthText(periodStart) },
-  { head: 'Status', cell: ({ status }) => <StateBadge state={status} /> },
+  {
+    head: 'Status',
+    cell: (invoice) => (
+      <>
+        <StateBadge state={invoice.status} />
+        <span className="text-soft block text-xs">{paymentText(invoice)}</span>
+      </>
+    ),
+  },
   {
     head: 'Finalised',
     cell: ({ finalizedAt }) => (finalizedAt === null ? '–' : <Timestamp at={finalizedAt} />),
   },
-  { head: 'Total', right: true, cell: ({ totalNanoUsd }) => <Money nano={totalNanoUsd} /> },
+  { head: 'Total', right: true, cell: ({ totalNanoUsd }) => <HeadlineMoney nano={totalNanoUsd} /> },
   { head: 'File', cell: ({ id, number }) => <PdfButton invoiceId={id} number={number} size="small" /> },
 ];
 
@@ -39,7 +48,7 @@ export function InvoicesPage() {
     <>
       <PageHeader
         title="Invoices"
-        about="One per calendar month (UTC) with charges, issued a few hours after the month ends."
+        about="One per calendar month (UTC) with charges, issued a few hours after the month ends. Your balance pays every charge at once, so an invoice is never due."
       />
       <Card flush>
         <PagedTable

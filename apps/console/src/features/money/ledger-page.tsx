@@ -1,6 +1,9 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Download, Scale } from 'lucide-react';
+import { createContext, use } from 'react';
 import { useApiMutation } from '../../api/queries.ts';
+import type { ResourceNames } from '../../api/resource-names.ts';
+import { useResourceNames } from '../../api/use-resource-names.ts';
 import { useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -57,13 +60,20 @@ const columns: readonly Column<Entry>[] = [
   },
 ];
 
+/** A context, because columns are a constant, so that rows are not rendered again at each refresh. */
+const NameOf = createContext<ResourceNames['nameOf']>(() => null);
+
 function Cause({ cause }: Readonly<{ cause: Entry['cause'] }>) {
   const link = causeLink(cause);
+  const name = use(NameOf)(cause);
   if (link === null) return <span className="text-soft break-all">{`${cause.kind} ${cause.id}`}</span>;
   return (
-    <TextLink to={link.to} search={link.search ?? {}} className="break-words">
-      {link.label}
-    </TextLink>
+    <>
+      <TextLink to={link.to} search={link.search ?? {}} className="break-words">
+        {name ?? link.label}
+      </TextLink>
+      {name !== null && <span className="text-soft block text-xs">{link.label}</span>}
+    </>
   );
 }
 
@@ -84,6 +94,7 @@ export function LedgerPage() {
       { signal },
     ),
   );
+  const names = useResourceNames(entries.data?.items.map(({ cause }) => cause) ?? []);
   const isFiltered = Object.keys(search).length > 0;
   return (
     <>
@@ -94,20 +105,25 @@ export function LedgerPage() {
       />
       <Filters search={search} />
       <Card flush>
-        <PagedTable
-          pages={entries}
-          what="entries"
-          caption="Ledger entries, newest first"
-          columns={columns}
-          icon={Scale}
-          hint={isFiltered ? undefined : 'Every charge, top-up and refund is an entry with its exact amount.'}
-          empty={isFiltered ? 'No entries match' : 'No entries yet'}
-          action={
-            <TextLink to={isFiltered ? '/ledger' : '/money'} search={{}}>
-              {isFiltered ? 'Clear filters' : 'Add money'}
-            </TextLink>
-          }
-        />
+        <NameOf value={names.nameOf}>
+          <PagedTable
+            pages={entries}
+            isWaiting={names.isLoading}
+            what="entries"
+            caption="Ledger entries, newest first"
+            columns={columns}
+            icon={Scale}
+            hint={
+              isFiltered ? undefined : 'Every charge, top-up and refund is an entry with its exact amount.'
+            }
+            empty={isFiltered ? 'No entries match' : 'No entries yet'}
+            action={
+              <TextLink to={isFiltered ? '/ledger' : '/money'} search={{}}>
+                {isFiltered ? 'Clear filters' : 'Add money'}
+              </TextLink>
+            }
+          />
+        </NameOf>
       </Card>
       <CommandHint command={ledgerCommand(search)} />
     </>

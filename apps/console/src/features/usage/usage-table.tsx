@@ -2,10 +2,13 @@ import { exactDuration, scaleTo } from '@millrace/sdk/text';
 import { ChartColumn } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
+import { useResourceNames } from '../../api/use-resource-names.ts';
 import { useSession } from '../../api/session.tsx';
 import { Id } from '../../ui/copy.tsx';
+import { dayText } from '../../ui/logic/day-text.ts';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
+import { TableSkeleton } from '../../ui/skeleton.tsx';
 import { EmptyState, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import type { Grouping, Period } from './search.ts';
@@ -68,7 +71,8 @@ interface LinesProps {
 }
 
 function Lines({ by, lines, whole }: LinesProps) {
-  const names = useKeyNames(by === 'key');
+  const keys = useKeyNames(by === 'key');
+  const { isLoading, nameOf } = useResourceNames([], by === 'rental' || by === 'volume' ? [by] : []);
   const total = sumLines(lines).amount;
   if (lines.length === 0) {
     return (
@@ -77,15 +81,15 @@ function Lines({ by, lines, whole }: LinesProps) {
       </EmptyState>
     );
   }
-  const most = lines.reduce((high, { amount }) => (amount > high ? amount : high), 0n);
+  if (isLoading) return <TableSkeleton what="lines" columns={7} />;
   const columns: readonly (Column<UsageLine> & { readonly when?: boolean })[] = [
     {
       head: columnHeaders[by],
       main: true,
-      cell: ({ group }) => <Name by={by} group={group} names={names} />,
+      cell: ({ group }) => <Name by={by} group={group} keys={keys} name={nameOf({ kind: by, id: group })} />,
     },
     { head: 'Spent', right: true, cell: ({ amount }) => <Money nano={amount} /> },
-    { head: 'Share', cell: ({ amount }) => <Share amount={amount} most={most} total={total} /> },
+    { head: 'Share', cell: ({ amount }) => <Share amount={amount} total={total} /> },
     {
       head: 'Requests',
       right: true,
@@ -137,14 +141,17 @@ function Lines({ by, lines, whole }: LinesProps) {
   );
 }
 
-/** Share of the total, as bar and text. */
-function Share({ amount, most, total }: Readonly<{ amount: bigint; most: bigint; total: bigint }>) {
+/** Share of the total, as bar and text: a full bar is all of it. */
+function Share({ amount, total }: Readonly<{ amount: bigint; total: bigint }>) {
   return (
     <span className="inline-flex items-center gap-2 whitespace-nowrap">
-      <span aria-hidden className="bg-raised hidden h-2 w-16 overflow-hidden rounded-sm md:inline-block">
+      <span
+        aria-hidden
+        className="bg-raised hidden h-2 w-16 shrink-0 overflow-hidden rounded-sm md:inline-block"
+      >
         <span
           className="bg-accent block h-full"
-          style={{ width: `${String(scaleTo(amount, most, 64))}px` }}
+          style={{ width: `${String(scaleTo(amount, total, 64))}px` }}
         />
       </span>
       <span className="tabular-nums">{shareText(amount, total)}</span>
@@ -166,34 +173,45 @@ function useKeyNames(wanted: boolean): ReadonlyMap<string, string> | null {
   return data ?? null;
 }
 
-function Name({
-  by,
-  group,
-  names,
-}: Readonly<{ by: Grouping; group: string; names: ReadonlyMap<string, string> | null }>): ReactNode {
+interface NameProps {
+  readonly by: Grouping;
+  readonly group: string;
+  readonly keys: ReadonlyMap<string, string> | null;
+  /** Of a rental or volume; null if it has none. */
+  readonly name: string | null;
+}
+
+function Name({ by, group, keys, name }: NameProps): ReactNode {
   switch (by) {
     case 'rental':
       return (
-        <TextLink to="/rentals/$rentalId" params={{ rentalId: group }}>
-          Rental {group}
-        </TextLink>
+        <>
+          <TextLink to="/rentals/$rentalId" params={{ rentalId: group }}>
+            {name ?? `Rental ${group}`}
+          </TextLink>
+          {name !== null && <span className="text-soft block text-xs font-normal">Rental {group}</span>}
+        </>
       );
     case 'volume':
       return (
-        <TextLink to="/volumes/$volumeId" params={{ volumeId: group }}>
-          Volume {group}
-        </TextLink>
+        <>
+          <TextLink to="/volumes/$volumeId" params={{ volumeId: group }}>
+            {name ?? `Volume ${group}`}
+          </TextLink>
+          {name !== null && <span className="text-soft block text-xs font-normal">Volume {group}</span>}
+        </>
       );
     case 'key':
       return (
         <span className="flex flex-col">
-          {names === null ? null : (names.get(group) ?? 'Signed-in user')}
+          {keys === null ? null : (keys.get(group) ?? 'Signed-in user')}
           <span className="text-soft text-xs font-normal">
             <Id value={group} what="key ID" />
           </span>
         </span>
       );
     case 'day':
+      return dayText(group);
     case 'product':
     case 'model':
       return group;
