@@ -1,16 +1,18 @@
 import { scaleTo, usdText } from '@millrace/sdk/text';
 import { ChartColumn } from 'lucide-react';
+import { dayText, shortDayText } from '../../ui/logic/day-text.ts';
 import { Money } from '../../ui/money.tsx';
 import { EmptyState } from '../../ui/states.tsx';
-import { largestDay, productsIn, type Product, type SpendDay } from './spend.ts';
+import { productsIn, spendScale, type Product, type SpendDay } from './spend.ts';
 import { TextLink } from '../../ui/link.tsx';
 
+/** Colours of series, not of statuses: neighbours in a bar must differ for everyone. */
 const fills: Readonly<Record<Product, string>> = {
-  rentals: 'bg-accent',
-  volumes: 'bg-info',
-  instances: 'bg-good',
-  inference: 'bg-warn',
-  other: 'bg-soft',
+  rentals: 'bg-chart-1',
+  volumes: 'bg-chart-3',
+  instances: 'bg-chart-2',
+  inference: 'bg-chart-4',
+  other: 'bg-chart-8',
 };
 
 /** Chart height in units of the bar layout. */
@@ -22,9 +24,9 @@ interface SpendChartProps {
   readonly what?: string;
 }
 
-/** Stacked bars by day and product, with a data table below. */
+/** Stacked bars by day and product with a scale, and a data table below. */
 export function SpendChart({ days, what = 'spending' }: SpendChartProps) {
-  const most = largestDay(days);
+  const scale = spendScale(days);
   const shown = productsIn(days);
   if (shown.length === 0) {
     return (
@@ -37,33 +39,17 @@ export function SpendChart({ days, what = 'spending' }: SpendChartProps) {
   }
   return (
     <figure className="min-w-0">
-      <div aria-hidden>
-        <p className="text-soft mb-1 text-xs">
-          Highest day: <Money nano={most} />
-        </p>
-        <div className="border-line flex h-40 items-end gap-px border-b">
-          {days.map(({ day, total, byProduct }) => (
-            <div
-              key={day}
-              title={`${day}: ${usdText(total)}`}
-              className="hover:bg-raised flex h-full min-w-0 flex-1 flex-col justify-end"
-            >
-              {shown.toReversed().map(([product]) => {
-                const height = scaleTo(byProduct[product], most, CHART_HEIGHT_UNITS);
-                return height === 0 ? null : (
-                  <div
-                    key={product}
-                    className={fills[product]}
-                    style={{ height: `calc(${String(height)}% * 0.1)`, minHeight: '1px' }}
-                  />
-                );
-              })}
-            </div>
-          ))}
-        </div>
-        <div className="text-soft mt-1 flex justify-between text-xs">
-          <span>{days[0]?.day}</span>
-          <span>{days.at(-1)?.day}</span>
+      <div aria-hidden className="pt-2">
+        <div className="grid grid-cols-[auto_1fr] gap-x-2">
+          <Scale labels={scale.labels} />
+          <div className="relative h-43">
+            <GridLines count={scale.labels.length} />
+            <Bars days={days} shown={shown} top={scale.top} />
+          </div>
+          <div className="text-soft col-start-2 mt-1 flex justify-between text-xs">
+            <span>{shortDayText(days[0]?.day ?? '')}</span>
+            <span>{shortDayText(days.at(-1)?.day ?? '')}</span>
+          </div>
         </div>
         <ul className="mt-2 flex flex-wrap gap-x-4 gap-y-1 text-xs">
           {shown.map(([product, label]) => (
@@ -75,6 +61,61 @@ export function SpendChart({ days, what = 'spending' }: SpendChartProps) {
       </div>
       <DayTable days={days} shown={shown} what={what} />
     </figure>
+  );
+}
+
+/** Labels of the grid lines, the highest first, each in the middle of its line. */
+function Scale({ labels }: Readonly<{ labels: readonly string[] }>) {
+  return (
+    <div className="text-soft flex h-43 flex-col justify-between text-right text-xs tabular-nums">
+      {labels.map((label) => (
+        <span key={label} className="flex h-0 items-center justify-end">
+          {label}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function GridLines({ count }: Readonly<{ count: number }>) {
+  return (
+    <div className="absolute inset-0 flex flex-col justify-between">
+      {Array.from({ length: count }, (_, index) => (
+        <span key={index} className="border-line h-0 border-t" />
+      ))}
+    </div>
+  );
+}
+
+interface BarsProps {
+  readonly days: readonly SpendDay[];
+  readonly shown: ReturnType<typeof productsIn>;
+  /** Amount at the highest grid line. */
+  readonly top: bigint;
+}
+
+function Bars({ days, shown, top }: BarsProps) {
+  return (
+    <div className="relative flex h-full items-end gap-px">
+      {days.map(({ day, total, byProduct }) => (
+        <div
+          key={day}
+          title={`${dayText(day)}: ${usdText(total)}`}
+          className="hover:bg-raised flex h-full min-w-0 flex-1 flex-col justify-end"
+        >
+          {shown.toReversed().map(([product]) => {
+            const height = scaleTo(byProduct[product], top, CHART_HEIGHT_UNITS);
+            return height === 0 ? null : (
+              <div
+                key={product}
+                className={`shrink-0 ${fills[product]}`}
+                style={{ height: `calc(${String(height)}% * 0.1)`, minHeight: '2px' }}
+              />
+            );
+          })}
+        </div>
+      ))}
+    </div>
   );
 }
 
@@ -113,7 +154,7 @@ function DayTable({ days, shown, what }: DayTableProps) {
             {days.toReversed().map(({ day, total, byProduct }) => (
               <tr key={day}>
                 <th scope="row" className="font-normal whitespace-nowrap">
-                  {day}
+                  {dayText(day)}
                 </th>
                 {shown.map(([product]) => (
                   <td key={product} className="px-2 text-right">

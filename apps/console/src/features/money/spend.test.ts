@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { spendByDay, monthStart, largestDay, productsIn, spendSums, type UsageRow } from './spend.ts';
+import { spendByDay, monthStart, productsIn, spendScale, spendSums, type UsageRow } from './spend.ts';
 
 const row = (group: string, amounts: Partial<UsageRow['products']>): UsageRow => {
   const all = { rentals: '0', volumes: '0', instances: '0', inference: '0', other: '0', ...amounts };
@@ -26,7 +26,6 @@ describe('days', () => {
       ['2026-11-02', 0n],
       ['2026-11-03', 8n],
     ]);
-    expect(largestDay(days)).toBe(8n);
     expect(productsIn(days).map(([product]) => product)).toEqual(['rentals', 'volumes', 'inference']);
   });
 
@@ -34,6 +33,21 @@ describe('days', () => {
     const rows = [row('2026-11-01', { rentals: '9007199254740993' })];
     const moment = at('2026-11-01T00:00:00Z');
     expect(spendByDay(rows, moment, moment)[0]?.byProduct.rentals).toBe(9_007_199_254_740_993n);
+  });
+});
+
+describe('spendScale', () => {
+  it('has round amounts up to at least the highest day', () => {
+    const moment = at('2026-11-01T00:00:00Z');
+    const scaleOf = (nano: string) =>
+      spendScale(spendByDay([row('2026-11-01', { rentals: nano })], moment, moment));
+    expect(scaleOf('173200000000')).toEqual({
+      top: 200_000_000_000n,
+      labels: ['$200', '$150', '$100', '$50', '$0'],
+    });
+    const { labels } = scaleOf('3');
+    expect(labels.length).toBeGreaterThan(3);
+    expect(new Set(labels).size).toBe(labels.length);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Item } from '@millrace/sdk';
-import { usdToNano, splitBy } from '@millrace/sdk/text';
+import { usdText, usdToNano, splitBy } from '@millrace/sdk/text';
+import { scaleTicks, tickLabels } from '../../ui/chart/scale.ts';
 
 /** Groups spending by UTC day and product. */
 
@@ -85,6 +86,13 @@ export function spendSums(days: readonly SpendDay[], burnRateUsdPerHour: number,
   };
 }
 
-export function largestDay(days: readonly SpendDay[]): bigint {
-  return days.reduce((most, { total }) => (total > most ? total : most), 0n);
+/** Round amounts for the grid lines of the chart, the highest first and at least the highest day. */
+export function spendScale(days: readonly SpendDay[]): {
+  readonly top: bigint;
+  readonly labels: readonly string[];
+} {
+  const most = days.reduce((high, { total }) => (total > high ? total : high), 0n);
+  // Below a millionth of a dollar, lines would be less than a nano-USD apart.
+  const ticks = scaleTicks(Math.max(Number(most) * 1e-9, 1e-6), 'decimal').map(usdToNano);
+  return { top: ticks.at(-1) ?? 0n, labels: tickLabels(ticks.map(usdText)).toReversed() };
 }
