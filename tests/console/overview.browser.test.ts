@@ -58,7 +58,7 @@ test('the overview shows the cost of the month, and its items link to their caus
     const main = page.getByRole('main');
     // Rounded in the headline; the element has the exact amount.
     await expect.poll(() => main.locator('data[value="2490000001"]').first().innerText()).toBe('$2.49');
-    await expect.poll(() => main.innerText()).toContain('Nothing is running');
+    await expect.poll(() => main.innerText()).toContain('No machines or volumes');
     const attention = page.getByRole('list', { name: 'Needs attention' });
     await attention.getByRole('link', { name: 'Budget Research is at 83 %' }).click();
     await page.getByRole('heading', { level: 1, name: 'Budgets' }).waitFor();
@@ -76,7 +76,7 @@ test('the first steps follow the data, are one click away and stay dismissed', a
     await steps.waitFor({ state: 'detached' });
     await page.reload();
     await waitUntilLoaded(page);
-    await page.getByRole('heading', { name: 'Running now' }).waitFor();
+    await page.getByRole('heading', { name: 'Machines and volumes' }).waitFor();
     expect(await steps.count()).toBe(0);
   });
 });

@@ -43,6 +43,20 @@ const webhook = (fields: Partial<Webhook>): Webhook =>
     ...fields,
   }) as Webhook;
 
+type Volume = NonNullable<AttentionSources['volumes']>[number];
+const volume = (fields: Partial<Volume>): Volume =>
+  ({
+    id: 4,
+    label: 'data',
+    status: 'active',
+    startedAt: inHours(-48),
+    terminatedAt: null,
+    createdAt: inHours(-48),
+    attachedRentals: [],
+    costPerHour: 0.05,
+    ...fields,
+  }) as Volume;
+
 const event = (type: string, occurredAt: string, data: object): Event =>
   ({ id: type + occurredAt, type, occurredAt, data }) as unknown as Event;
 const maintenance = {
@@ -110,6 +124,31 @@ describe('attentionItems', () => {
       'bad: Budget Monthly is used up',
       'warn: Budget Monthly is at 80 %',
     ]);
+  });
+
+  it('names volumes that are billed but attached to nothing, with their cost', () => {
+    const [one] = attentionItems({ mode: 'live', volumes: [volume({})] }, now);
+    expect(one).toMatchObject({
+      tone: 'info',
+      title: 'Volume data is attached to nothing',
+      to: '/volumes/4',
+    });
+    expect(one?.detail).toContain('$36.00 in 30 days');
+    const [two] = attentionItems(
+      { mode: 'live', volumes: [volume({}), volume({ id: 5, label: 'scratch' })] },
+      now,
+    );
+    expect(two).toMatchObject({ title: '2 volumes are attached to nothing', to: '/volumes' });
+    expect(two?.detail).toContain('data and scratch cost $72.00');
+  });
+
+  it('does not name volumes that are attached, free, or created in the last hour', () => {
+    const volumes = [
+      volume({ attachedRentals: [7] }),
+      volume({ costPerHour: 0 }),
+      volume({ createdAt: inHours(-0.5) }),
+    ];
+    expect(titlesOf({ volumes })).toEqual([]);
   });
 
   it('reports failing webhooks, but not one that the user disabled', () => {

@@ -1,10 +1,17 @@
 import type { Item } from '@millrace/sdk';
 import { approximateDuration, relativeText } from '@millrace/sdk/text';
+import { headlineUsd } from '../../ui/logic/headline-usd.ts';
 import { sortAttention, type AttentionItem } from '../../ui/logic/attention-items.ts';
 import { budgetProgress, type Budget } from '../money/budgets.ts';
 import { balanceWarning, type Balance } from '../money/runway.ts';
 import { rentalTitle, type Rental } from '../rentals/rental.ts';
-import { phaseDescription, volumePhase, type Volume } from '../volumes/volume.ts';
+import {
+  costIn30Days,
+  isBilledUnused,
+  phaseDescription,
+  volumePhase,
+  type Volume,
+} from '../volumes/volume.ts';
 import { isFaulty, webhookHealth, type Webhook } from '../webhooks/webhook-text.ts';
 import type { Event } from './activity.ts';
 
@@ -37,6 +44,7 @@ export interface AttentionSources {
   readonly events?: readonly Event[] | undefined;
 }
 
+const hourMs = 3_600_000;
 const dayMs = 86_400_000;
 const BUDGET_WARNING_PERCENT = 80;
 
@@ -49,6 +57,7 @@ export function attentionItems(sources: AttentionSources, nowMs: number): readon
     ...rentals.flatMap((rental) => rentalItems(rental, nowMs)),
     ...instances.flatMap(instanceItems),
     ...volumes.flatMap(volumeItems),
+    ...unusedVolumeItems(volumes, nowMs),
     ...budgets.flatMap(budgetItems),
     ...webhooks.flatMap(webhookItems),
     ...eventItems(sources.events ?? [], nowMs),
@@ -115,6 +124,27 @@ function volumeItems(volume: Volume): readonly AttentionItem[] {
   const title = `Volume ${volume.label} ${phase === 'frozen' ? 'is frozen' : 'does not respond'}`;
   const to = `/volumes/${String(volume.id)}`;
   return [{ key: `volume-${String(volume.id)}`, tone: 'bad', title, detail: phaseDescription(volume), to }];
+}
+
+/** Volumes that cost money while no rental uses them. A new volume has an hour to be attached. */
+function unusedVolumeItems(volumes: readonly Volume[], nowMs: number): readonly AttentionItem[] {
+  const unused = volumes.filter(
+    (volume) => isBilledUnused(volume) && nowMs - Date.parse(volume.createdAt) > hourMs,
+  );
+  const [first] = unused;
+  if (first === undefined) return [];
+  const cost = headlineUsd(unused.reduce((sum, volume) => sum + costIn30Days(volume), 0n)).text;
+  const item = { key: 'unused-volumes', tone: 'info' } as const;
+  if (unused.length === 1) {
+    const title = `Volume ${first.label} is attached to nothing`;
+    const detail = `It costs ${cost} in 30 days. Delete it if you no longer need it.`;
+    return [{ ...item, title, detail, to: `/volumes/${String(first.id)}` }];
+  }
+  const names = new Intl.ListFormat('en').format(unused.map(({ label }) => label));
+  const detail = `${names} cost ${cost} in 30 days. Delete those that you no longer need.`;
+  return [
+    { ...item, title: `${String(unused.length)} volumes are attached to nothing`, detail, to: '/volumes' },
+  ];
 }
 
 function budgetItems(budget: Budget): readonly AttentionItem[] {

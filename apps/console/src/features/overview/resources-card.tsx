@@ -44,8 +44,8 @@ export function ResourcesCard({ resources }: Readonly<{ resources: ReturnType<ty
   } = useSession();
   return (
     <Card
-      title="Running now"
-      about="Machines and volumes, the most expensive first"
+      title="Machines and volumes"
+      about="Also those that are off, the most expensive first"
       actions={<TextLink to="/rentals">All rentals</TextLink>}
       flush
     >
@@ -60,7 +60,7 @@ export function ResourcesCard({ resources }: Readonly<{ resources: ReturnType<ty
             return (
               <EmptyState
                 icon={Server}
-                title="Nothing is running"
+                title="No machines or volumes"
                 action={
                   <LinkButton to="/catalog" kind="primary">
                     Rent a machine
@@ -75,7 +75,7 @@ export function ResourcesCard({ resources }: Readonly<{ resources: ReturnType<ty
           return (
             <>
               <Table
-                caption="Running resources and their cost per hour"
+                caption="Machines and volumes with their cost per hour"
                 columns={columns}
                 rows={rows.slice(0, ROWS_SHOWN)}
                 rowKey={({ key }) => key}

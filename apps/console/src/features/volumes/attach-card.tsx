@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useResourceNames } from '../../api/use-resource-names.ts';
 import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
@@ -17,6 +18,7 @@ export function AttachCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
   const session = useSession();
   const denied = session.mayNot('volumes:write');
   const [detaching, setDetaching] = useState<number | null>(null);
+  const { nameOf } = useResourceNames([], ['rental']);
   return (
     <Card title="Rentals" about="Rentals that can mount this volume.">
       {volume.attachedRentals.length === 0 ? (
@@ -37,7 +39,7 @@ export function AttachCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
                     params={{ rentalId: String(id) }}
                     className="text-accent underline-offset-2"
                   >
-                    Rental {String(id)}
+                    {nameOf({ kind: 'rental', id: String(id) }) ?? `Rental ${String(id)}`}
                   </TextLink>
                 ),
               },
@@ -131,7 +133,14 @@ function Attach({ volume, denied }: Readonly<{ volume: VolumeDetail; denied: str
                 Attach
               </Button>
             </div>
-            {none !== false && <p className="text-soft text-xs">{none}</p>}
+            {none !== false && (
+              <p className="text-soft text-xs">
+                {none}{' '}
+                <TextLink to="/catalog" search={{ region: volume.region, type: 'bare-metal' }}>
+                  View offers
+                </TextLink>
+              </p>
+            )}
             {attach.error !== null && <Problem error={attach.error} doing="attach the volume" />}
           </Form>
         );

@@ -5,6 +5,7 @@ import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint, Id } from '../../ui/copy.tsx';
+import { headlineUsd } from '../../ui/logic/headline-usd.ts';
 import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Card, DescriptionList, KeyFigures, PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
@@ -14,8 +15,10 @@ import { UpdateVolume } from './update-volume.tsx';
 import { DeleteVolume } from './delete-volume.tsx';
 import { SnapshotsCard } from './snapshots-card.tsx';
 import {
+  costIn30Days,
   fstabLine,
   volumeRefetchMs,
+  isBilledUnused,
   phaseDescription,
   mountCommands,
   volumePhase,
@@ -91,7 +94,9 @@ function VolumeHead({ volume }: Readonly<{ volume: VolumeDetail }>) {
           <span>
             {volume.sizeInGb} GB in {volume.region}
           </span>
-          <Id value={String(volume.id)} what="volume number" />
+          <span className="inline-flex items-center gap-1">
+            Number <Id value={String(volume.id)} what="volume number" />
+          </span>
         </span>
       }
       actions={
@@ -152,12 +157,21 @@ function VolumeCards({ volume }: Readonly<{ volume: VolumeDetail }>) {
             note: (
               <>
                 <LiveCost nano={volume.liveCostPerHourNanoUsd} perHour />
-                by size, attached or not
+                {volume.costPerHour > 0
+                  ? `${headlineUsd(costIn30Days(volume)).text} in 30 days, attached or not`
+                  : 'by size, attached or not'}
               </>
             ),
           },
           { label: 'Size', value: `${String(volume.sizeInGb)} GB` },
-          { label: 'Attached to', value: `${String(volume.attachedRentals.length)} rentals` },
+          {
+            label: 'Attached to',
+            value:
+              volume.attachedRentals.length === 1
+                ? '1 rental'
+                : `${String(volume.attachedRentals.length)} rentals`,
+            ...(isBilledUnused(volume) && { note: 'still billed: delete it if you no longer need it' }),
+          },
           { label: 'Created', value: <RelativeTime at={volume.createdAt} /> },
         ]}
       />

@@ -1,11 +1,26 @@
 import { stateTables, actionDecision, type VolumeAction } from '@millrace/contract/states';
 import type { Output, Item } from '@millrace/sdk';
+import { usdToNano } from '@millrace/sdk/text';
 
 /** Status, allowed actions, mount commands and input checks of volumes. */
 
 export type Volume = Item<'listStorageVolumes'>;
 export type VolumeDetail = Output<'getStorageVolume'>;
 export type Snapshot = Item<'listStorageVolumeSnapshots'>;
+
+/** A volume costs the same every hour, attached or not. */
+const HOURS_IN_30_DAYS = 720n;
+
+export function costIn30Days({ costPerHour }: Pick<Volume, 'costPerHour'>): bigint {
+  return usdToNano(costPerHour) * HOURS_IN_30_DAYS;
+}
+
+/** Whether it costs money while no rental uses it. Nothing is billed in test mode. */
+export function isBilledUnused(
+  volume: VolumeLifecycleFields & Pick<Volume, 'attachedRentals' | 'costPerHour'>,
+): boolean {
+  return volumePhase(volume) === 'active' && volume.attachedRentals.length === 0 && volume.costPerHour > 0;
+}
 
 type VolumeLifecycleFields = Pick<Volume, 'status' | 'terminatedAt' | 'startedAt'> &
   Partial<Pick<VolumeDetail, 'restoring'>>;

@@ -2,10 +2,14 @@ import { HardDrive } from 'lucide-react';
 import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { RequireScope } from '../../app/require-scope.tsx';
+import type { ResourceNames } from '../../api/resource-names.ts';
+import { useResourceNames } from '../../api/use-resource-names.ts';
 import { useSession } from '../../api/session.tsx';
+import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
+import { headlineUsd } from '../../ui/logic/headline-usd.ts';
 import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -14,7 +18,7 @@ import { CreateVolume } from './create-volume.tsx';
 import { useLivePrices } from '../../api/use-live-volume-prices.ts';
 import type { LivePriceOf } from '../../api/live-volume-prices.ts';
 import { readRestores, volumesToCheck, type RestoreStatus } from './restore-status.ts';
-import { volumePhase, type Volume } from './volume.ts';
+import { costIn30Days, isBilledUnused, volumePhase, type Volume } from './volume.ts';
 import { VolumeState } from './volume-state.tsx';
 import { TextLink } from '../../ui/link.tsx';
 import { useCreateHash } from '../../app/use-create-hash.ts';
@@ -58,6 +62,7 @@ function Volumes() {
   const volumes = pages.data?.items ?? [];
   const restoring = useRestores(volumes);
   const livePriceOf = useLivePrices(volumes);
+  const names = useResourceNames([], ['rental']);
   const create = (
     <Button kind="primary" off={denied} onClick={() => setCreating(true)}>
       Create volume
@@ -79,7 +84,8 @@ function Volumes() {
           empty="No volumes yet"
           action={create}
           hint="Create one for data that must outlive a machine."
-          columns={columnsOf(restoring.data, livePriceOf)}
+          isWaiting={names.isLoading}
+          columns={columnsOf(restoring.data, livePriceOf, names.nameOf)}
         />
       </Card>
       <CommandHint command="millrace volume list" />
@@ -91,6 +97,7 @@ function Volumes() {
 const columnsOf = (
   restores: ReadonlyMap<number, RestoreStatus> | undefined,
   livePriceOf: LivePriceOf,
+  nameOf: ResourceNames['nameOf'],
 ): readonly Column<Volume>[] => [
   {
     head: 'Label',
@@ -113,8 +120,14 @@ const columnsOf = (
   { head: 'Region', cell: ({ region }) => region },
   {
     head: 'Attached to',
-    cell: ({ attachedRentals }) =>
-      attachedRentals.length === 0 ? 'nothing' : <Rentals ids={attachedRentals} />,
+    cell: (volume) =>
+      volume.attachedRentals.length > 0 ? (
+        <Rentals ids={volume.attachedRentals} nameOf={nameOf} />
+      ) : isBilledUnused(volume) ? (
+        <Badge tone="warn">nothing, still billed</Badge>
+      ) : (
+        'nothing'
+      ),
   },
   {
     head: 'Price',
@@ -123,13 +136,21 @@ const columnsOf = (
       <>
         <PerHour usd={volume.costPerHour} />
         <LiveCost nano={livePriceOf(volume)} perHour />
+        {volume.costPerHour > 0 && (
+          <span className="text-soft block text-xs">{headlineUsd(costIn30Days(volume)).text} in 30 days</span>
+        )}
       </>
     ),
   },
   { head: 'Created', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
 ];
 
-function Rentals({ ids }: Readonly<{ ids: readonly number[] }>) {
+interface RentalsProps {
+  readonly ids: readonly number[];
+  readonly nameOf: ResourceNames['nameOf'];
+}
+
+function Rentals({ ids, nameOf }: RentalsProps) {
   return (
     <span className="flex flex-wrap gap-x-2">
       {ids.map((id) => (
@@ -139,7 +160,7 @@ function Rentals({ ids }: Readonly<{ ids: readonly number[] }>) {
           params={{ rentalId: String(id) }}
           className="text-accent underline-offset-2"
         >
-          {String(id)}
+          {nameOf({ kind: 'rental', id: String(id) }) ?? `Rental ${String(id)}`}
         </TextLink>
       ))}
     </span>
