@@ -128,7 +128,11 @@ test('a user signs up, rents, logs in and terminates, and every page shows the e
 
     await page.getByRole('heading', { level: 1, name: 'first' }).waitFor();
     const state = page.getByRole('region', { name: 'Status' });
-    await state.getByRole('list', { name: 'Provisioning' }).getByText('prove').first().waitFor();
+    await state
+      .getByRole('list', { name: 'Provisioning' })
+      .getByText('Log in and count its GPUs')
+      .first()
+      .waitFor();
     await state.getByText('Running:').waitFor({ timeout: 180_000 });
     const price = page.getByRole('term').filter({ hasText: 'Price' }).locator('..');
     expect(await nanoIn(price), 'on the rental page').toBe(onCard);

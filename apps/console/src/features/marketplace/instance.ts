@@ -5,7 +5,7 @@ import {
   typicalDurationText,
   type ExpectedSteps,
 } from '@millrace/sdk/text';
-import type { StepView } from '../rentals/steps.ts';
+import { stepTitle, type StepView } from '../rentals/steps.ts';
 
 /** Derives billing, steps and poll interval of an instance. */
 export type Instance = Output<'getMarketplaceInstance'>;
@@ -25,7 +25,7 @@ export function provisioningSteps(
     return {
       key: `${step.name} ${String(index)}`,
       name: step.name,
-      does: planned?.does ?? null,
+      title: stepTitle(step.name, planned?.does),
       status: step.status,
       elapsedMs,
       usual:
@@ -39,7 +39,7 @@ export function provisioningSteps(
   const toCome = way.slice(position + 1).map(({ name, does }): StepView => ({
     key: `to come: ${name}`,
     name,
-    does,
+    title: stepTitle(name, does),
     status: 'waiting',
     elapsedMs: null,
     usual: null,

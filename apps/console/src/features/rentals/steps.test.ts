@@ -33,6 +33,19 @@ describe('progress of a new rental', () => {
     ]);
   });
 
+  it('describes steps in plain words, and also a step that it does not know', () => {
+    const titles = rentalProgress(pending([step('warm_up', 'done', 0, 1)]), startMs)?.map(
+      ({ title }) => title,
+    );
+    expect(titles).toEqual([
+      'Warm up',
+      'Find a host',
+      'Provision the machine',
+      'Log in and count its GPUs',
+      'Install your keys and open your ports',
+    ]);
+  });
+
   it('marks a step that takes longer than usual', () => {
     const progress = rentalProgress(pending([step('create', 'running', 0)]), startMs + 31_000);
     expect(progress?.[0]?.usual).toBe('longer than the usual 30 s');
@@ -89,6 +102,6 @@ describe('progress of other changes', () => {
 
   it('pastSteps keeps completed steps', () => {
     const past = pastSteps(makeRental({ steps: [step('prove', 'done', 0, 4)] }), startMs);
-    expect(past).toMatchObject([{ name: 'prove', does: expect.stringContaining('GPUs'), elapsedMs: 4_000 }]);
+    expect(past).toMatchObject([{ name: 'prove', title: 'Log in and count its GPUs', elapsedMs: 4_000 }]);
   });
 });

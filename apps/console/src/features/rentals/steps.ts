@@ -12,8 +12,10 @@ import type { Rental } from './rental.ts';
 /** One step of a rental's progress. */
 export interface StepView {
   readonly key: string;
+  /** Name in the API. */
   readonly name: string;
-  readonly does: string | null;
+  /** Description, such as `Find a host`. */
+  readonly title: string;
   readonly status: Step['status'];
   readonly elapsedMs: number | null;
   /** Usual duration, or that it takes longer; for the running step only. */
@@ -25,6 +27,11 @@ type Fields = Pick<
   Rental,
   'status' | 'rentalType' | 'startedAt' | 'steps' | 'statusSince' | 'updatedAt' | 'power'
 >;
+
+/** The description of a step, because names in the API such as `prove` are not plain words. */
+export function stepTitle(name: string, does: string = name.replaceAll(/[_-]/g, ' ')): string {
+  return does.slice(0, 1).toUpperCase() + does.slice(1);
+}
 
 /** The current plan and its reported steps; null if nothing is in progress. */
 function currentPlan(
@@ -75,7 +82,7 @@ function toStepView(step: Step, index: number, plan: ExpectedSteps, nowMs: numbe
   return {
     key: `${step.name} ${step.startedAt ?? String(index)}`,
     name: step.name,
-    does: planned?.does ?? null,
+    title: stepTitle(step.name, planned?.does),
     status: step.status,
     elapsedMs: lastsMs,
     usual: step.status === 'running' && planned !== undefined ? typicalDurationText(lastsMs, planned) : null,
@@ -94,7 +101,7 @@ export function rentalProgress(rental: Fields, nowMs: number): readonly StepView
   const toCome = ahead.map(({ name, does }): StepView => ({
     key: `to come: ${name}`,
     name,
-    does,
+    title: stepTitle(name, does),
     status: 'waiting',
     elapsedMs: null,
     usual: null,

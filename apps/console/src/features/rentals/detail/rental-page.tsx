@@ -85,7 +85,9 @@ function RentalHead({ rental }: Readonly<{ rental: Rental }>) {
           <span>
             {rentalHardwareText(rental)} in {rental.region}
           </span>
-          <Id value={String(rental.id)} what="rental number" />
+          <span className="inline-flex items-center gap-1">
+            Number <Id value={String(rental.id)} what="rental number" />
+          </span>
         </span>
       }
       actions={<RentalActions rental={rental} />}

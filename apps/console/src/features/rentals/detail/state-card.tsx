@@ -175,7 +175,7 @@ function Progress({ rental }: Readonly<{ rental: Rental }>) {
     <div className="mt-3">
       <StepList steps={steps} label="Provisioning" />
       <p role="status" className="sr-only">
-        {running === undefined ? 'Waiting for the next step' : `Step ${running.name}: ${running.does ?? ''}`}
+        {running === undefined ? 'Waiting for the next step' : `Now: ${running.title}`}
       </p>
     </div>
   );

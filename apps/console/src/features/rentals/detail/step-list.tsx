@@ -13,15 +13,14 @@ const stepStyles: Readonly<Record<StepView['status'], { icon: LucideIcon; color:
 export function StepList({ steps, label }: Readonly<{ steps: readonly StepView[]; label: string }>) {
   return (
     <ol aria-label={label} className="flex flex-col gap-1.5">
-      {steps.map(({ key, name, does, status, elapsedMs, usual, message }) => {
+      {steps.map(({ key, title, status, elapsedMs, usual, message }) => {
         const { icon: Icon, color, word } = stepStyles[status];
         return (
           <li key={key} className="grid grid-cols-[1.25rem_1fr_auto] items-start gap-2">
             <Icon aria-hidden className={`mt-0.5 size-4 ${color}`} />
             <span className={status === 'waiting' ? 'text-soft' : ''}>
-              <span className="font-medium">{name}</span>
+              <span className="font-medium">{title}</span>
               <span className="sr-only"> ({word})</span>
-              {does !== null && <span className="text-soft">: {does}</span>}
               {usual !== null && <span className="text-soft block text-xs">{usual}</span>}
               {message !== null && <span className="text-bad block">{message}</span>}
             </span>

@@ -1,3 +1,4 @@
+import { usdText, usdToNano } from '@millrace/sdk/text';
 import { useNavigate } from '@tanstack/react-router';
 import { SearchX, Server } from 'lucide-react';
 import { Button } from '../../../ui/button.tsx';
@@ -8,7 +9,8 @@ import type { Column } from '../../../ui/table.tsx';
 import { RelativeTime } from '../../../ui/time.tsx';
 import { RentalFilters } from './filters.tsx';
 import { PAGE_SIZE, PAGES_MAX } from './paging.ts';
-import { isChanging, rentalTitle, rentalHardwareText, type Rental } from '../rental.ts';
+import { rentalBilling } from '../billing.ts';
+import { hasEnded, isChanging, rentalTitle, rentalHardwareText, type Rental } from '../rental.ts';
 import { RentalActions } from '../dialogs/rental-actions.tsx';
 import { RentalState } from '../rental-state.tsx';
 import type { RentalsSearch } from '../search.ts';
@@ -32,17 +34,8 @@ const noneYet = {
 const columns: readonly Column<Rental>[] = [
   { head: 'Name', main: true, cell: (rental) => <Name rental={rental} /> },
   { head: 'Status', cell: (rental) => <RentalState rental={rental} /> },
-  { head: 'Region', cell: ({ region }) => region },
-  {
-    head: 'Price',
-    right: true,
-    cell: ({ currentTerm, liveCostPerHourNanoUsd: live }) => (
-      <>
-        <PerHour usd={currentTerm.costPerHour} />
-        <LiveCost nano={live} perHour />
-      </>
-    ),
-  },
+  { head: 'Region', cell: ({ region }) => <span className="whitespace-nowrap">{region}</span> },
+  { head: 'Cost per hour', right: true, cell: (rental) => <CurrentCost rental={rental} /> },
   {
     head: 'Spent so far',
     right: true,
@@ -88,6 +81,21 @@ export function LiveList({ search }: Readonly<{ search: RentalsSearch }>) {
           columns={columns}
         />
       </Card>
+    </>
+  );
+}
+
+/** The current cost, and the price while running if that differs. */
+function CurrentCost({ rental }: Readonly<{ rental: Rental }>) {
+  const { perHour, livePerHour, isPrepaid } = rentalBilling(rental);
+  const price = usdToNano(rental.currentTerm.costPerHour);
+  const differs = perHour !== price && !hasEnded(rental);
+  return (
+    <>
+      <PerHour nano={perHour} />
+      <LiveCost nano={livePerHour ?? rental.liveCostPerHourNanoUsd} perHour />
+      {differs && <span className="text-soft block text-xs">{`${usdText(price)}/h while running`}</span>}
+      {isPrepaid && <span className="text-soft block text-xs">from the reserved term</span>}
     </>
   );
 }
