@@ -2302,6 +2302,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "gpuCount",
       "nodeIds",
       "status",
+      "power",
+      "gpuHeld",
       "statusReason",
       "statusSince",
       "createdAt",
@@ -3202,6 +3204,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "responseKind": "record",
     "json": [
       "name",
+      "number",
       "status",
       "statusReason",
       "statusSince",
@@ -3233,11 +3236,11 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "columns": [
       "name",
       "status",
+      "number",
       "statusReason",
       "statusSince",
       "createdAt",
-      "startedAt",
-      "endedAt"
+      "startedAt"
     ]
   },
   "getOrganisation": {

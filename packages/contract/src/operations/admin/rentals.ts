@@ -35,6 +35,10 @@ const adminRental = z
     gpuCount: z.int().nonnegative(),
     nodeIds: z.array(nodeId).meta({ description: 'The nodes of its machines.' }),
     status: rentalStatus,
+    power: z.enum(['on', 'off', 'changing']).meta({
+      description: 'A stopped rental is `Running` with its power off.',
+    }),
+    gpuHeld: z.boolean().meta({ description: 'False after a stop that released the GPUs.' }),
     statusReason: z.string().nullable(),
     statusSince: timestamp,
     createdAt: timestamp,

@@ -33,6 +33,7 @@ const instanceState = z.enum([
 const instanceDetail = z
   .object({
     name: z.string(),
+    number: z.int().positive().meta({ description: 'Names it in the ledger and on invoices.' }),
     status: instanceState,
     statusReason: z.string().nullable(),
     statusSince: timestamp,

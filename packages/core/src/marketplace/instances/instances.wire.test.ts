@@ -180,7 +180,7 @@ describe('instance responses', () => {
     const wire = toWireDetail({ instance, record }, null);
     const { schema } = contract.operations.getMarketplaceInstance.response;
     expect(schema.parse(wire)).toEqual(wire);
-    expect(wire).toMatchObject({ gpuModel: gpu.model, gpuVerification: 'unverified' });
+    expect(wire).toMatchObject({ number: 7, gpuModel: gpu.model, gpuVerification: 'unverified' });
   });
 
   it('show hosts and ports if the operator offers no hostnames', () => {

@@ -49,6 +49,7 @@ export function toWireDetail(shown: InstanceWithRental, domain: string | null): 
   const { machine } = instance;
   return {
     name: instance.name,
+    number: rental.wireId,
     status: instanceStateOf({ status: rental.status, machines: record.machines }),
     statusReason: rental.statusReason,
     statusSince: rental.statusSince.toISOString(),

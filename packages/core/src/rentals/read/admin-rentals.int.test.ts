@@ -53,7 +53,7 @@ describe('GET admin/rentals', () => {
       path: `/v2/admin/rentals?organisationId=${tenant.orgId}`,
     });
     const [nodeId] = json.items[0].nodeIds;
-    expect(json.items[0].externalId).toBe(where);
+    expect(json.items[0]).toMatchObject({ externalId: where, power: 'on', gpuHeld: true });
     expect(await listed(tenant, { nodeId, organisationId: tenant.orgId })).toEqual([rental?.wireId]);
     expect(await listed(tenant, { nodeId: testIds.next('nod') })).toEqual([]);
   });

@@ -52,6 +52,8 @@ function toWireAdminRental(rental: AdminRental): WireAdminRental {
     gpuCount: rental.gpuCount,
     nodeIds: [...rental.nodeIds],
     status: rental.status,
+    power: rental.power,
+    gpuHeld: rental.gpuHeld,
     statusReason: rental.statusReason,
     statusSince: rental.statusSince.toISOString(),
     createdAt: rental.createdAt.toISOString(),

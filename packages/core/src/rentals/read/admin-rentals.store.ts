@@ -3,7 +3,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type NodeId, type OrgId, type RentalId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import { organisationName } from '../../identity/index.ts';
-import type { RentalKind, RentalState } from '../model/rental.ts';
+import type { Power, RentalKind, RentalState } from '../model/rental.ts';
 
 /** SQL that lists rentals of all organisations, for operators. */
 
@@ -21,6 +21,8 @@ export interface AdminRental {
   readonly gpuCount: number;
   readonly nodeIds: readonly NodeId[];
   readonly status: RentalState;
+  readonly power: Power;
+  readonly gpuHeld: boolean;
   readonly statusReason: string | null;
   readonly statusSince: Date;
   readonly createdAt: Date;
@@ -53,6 +55,8 @@ export async function listAllRentals(reader: Reader, page: AdminRentalPage): Pro
     'rental.gpu_type',
     'rental.gpu_count',
     'rental.status',
+    'rental.power',
+    'rental.gpu_held',
     'rental.status_reason',
     'rental.status_since',
     'rental.created_at',
@@ -97,6 +101,8 @@ export async function listAllRentals(reader: Reader, page: AdminRentalPage): Pro
     gpuCount: row.gpu_count,
     nodeIds: row.node_ids.map((id) => fromUuid('nod', id)),
     status: row.status as RentalState,
+    power: row.power,
+    gpuHeld: row.gpu_held,
     statusReason: row.status_reason,
     statusSince: row.status_since,
     createdAt: row.created_at,
