@@ -65,6 +65,7 @@ const tones: Readonly<Record<string, Tone>> = {
   creating: 'info',
   starting: 'info',
   changing: 'info',
+  switching: 'info',
   stopping: 'info',
   terminating: 'info',
   node_registering: 'info',

@@ -1,4 +1,5 @@
 import type { Input, Item } from '@millrace/sdk';
+import { rentalStateText } from '@millrace/sdk/text';
 import { Server, type LucideIcon } from 'lucide-react';
 import { Badge, StateBadge } from '../../../ui/badge.tsx';
 import { CopyButton } from '../../../ui/copy.tsx';
@@ -62,13 +63,25 @@ const kinds: Readonly<Record<AnyRental['kind'], string>> = {
   instance: 'marketplace instance',
 };
 
-const columns: readonly Column<AnyRental>[] = [
+/** Name, with a link to the rental on the page of its node: operators see no page of a single rental. */
+function Name({ rental, isOnNodePage }: Readonly<{ rental: AnyRental; isOnNodePage: boolean }>) {
+  const [nodeId] = rental.nodeIds;
+  if (isOnNodePage || nodeId === undefined) return rentalName(rental);
+  return (
+    <TextLink to="/operator/nodes/$nodeId" params={{ nodeId }} hash={rentalAnchor(rental.id)}>
+      {rentalName(rental)}
+    </TextLink>
+  );
+}
+
+const columnsOf = (isOnNodePage: boolean): readonly Column<AnyRental>[] => [
   {
     head: 'Rental',
     main: true,
     cell: (rental) => (
       <span id={rentalAnchor(rental.id)} className="inline-flex flex-wrap items-center gap-1">
-        {rentalName(rental)} <CopyButton text={String(rental.id)} what={`ID of ${rentalName(rental)}`} />
+        <Name rental={rental} isOnNodePage={isOnNodePage} />
+        <CopyButton text={String(rental.id)} what={`ID of ${rentalName(rental)}`} />
         {rental.mode === 'test' && <Badge>test</Badge>}
       </span>
     ),
@@ -94,9 +107,9 @@ const columns: readonly Column<AnyRental>[] = [
   },
   {
     head: 'Status',
-    cell: ({ status, statusReason }) => (
+    cell: ({ statusReason, ...rental }) => (
       <>
-        <StateBadge state={status} />
+        <StateBadge state={rentalStateText(rental)} />
         {statusReason !== null && (
           <span className="text-soft block text-xs">{withLocalTimes(statusReason)}</span>
         )}
@@ -111,7 +124,12 @@ const columns: readonly Column<AnyRental>[] = [
       ) : (
         <span className="flex flex-wrap justify-end gap-x-2 md:justify-start">
           {nodeIds.map((nodeId, index) => (
-            <TextLink key={nodeId} to="/operator/nodes/$nodeId" params={{ nodeId }}>
+            <TextLink
+              key={nodeId}
+              to="/operator/nodes/$nodeId"
+              params={{ nodeId }}
+              className="whitespace-nowrap"
+            >
               {nodeIds.length === 1 ? 'View node' : `node ${String(index + 1)}`}
             </TextLink>
           ))}
@@ -130,6 +148,9 @@ const columns: readonly Column<AnyRental>[] = [
   },
 ];
 
+const columns = columnsOf(false);
+const columnsOnNodePage = columnsOf(true);
+
 export function RentalTable(
   props: Readonly<{ filter: Filter; icon?: LucideIcon; empty: string; hint?: string }>,
 ) {
@@ -144,7 +165,7 @@ export function RentalTable(
       pages={pages}
       what="rentals"
       caption="Rentals and instances"
-      columns={columns}
+      columns={filter.nodeId === undefined ? columns : columnsOnNodePage}
       icon={icon}
       {...none}
     />
