@@ -14,6 +14,8 @@ interface TableProps<Row> {
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
+  /** Cards up to a large width, also with few columns: for wide cells, or a table beside a panel. */
+  readonly isWide?: boolean;
 }
 
 export interface Identified {
@@ -72,7 +74,8 @@ const many: Layout = {
 
 export const MANY_COLUMNS = 6;
 
-const layoutOf = (columns: readonly unknown[]): Layout => (columns.length < MANY_COLUMNS ? few : many);
+const layoutOf = (columns: readonly unknown[], isWide: boolean): Layout =>
+  isWide || columns.length >= MANY_COLUMNS ? many : few;
 
 /** A table on wide screens and cards on narrow ones, always a table to screen readers. */
 export function Table<Row extends Identified>(props: TableProps<Row>): ReactNode;
@@ -82,8 +85,9 @@ export function Table<Row>({
   columns,
   rows,
   rowKey = rowId,
+  isWide = false,
 }: TableProps<Row> & Partial<Keyed<Row>>) {
-  const layout = layoutOf(columns);
+  const layout = layoutOf(columns, isWide);
   return (
     // Scrolls instead of clipping columns. Positioned, so that it also clips texts for screen readers.
     <div className={`relative ${layout.frame}`}>
@@ -105,7 +109,7 @@ export function Table<Row>({
         </thead>
         <tbody role="rowgroup" className={`block ${layout.body}`}>
           {rows.map((row) => (
-            <MemoRow key={rowKey(row)} row={row} columns={columns} />
+            <MemoRow key={rowKey(row)} row={row} columns={columns} isWide={isWide} />
           ))}
         </tbody>
       </table>
@@ -116,10 +120,11 @@ export function Table<Row>({
 interface TableRowProps<Row> {
   readonly row: Row;
   readonly columns: readonly Column<Row>[];
+  readonly isWide: boolean;
 }
 
-function TableRow<Row>({ row, columns }: TableRowProps<Row>) {
-  const layout = layoutOf(columns);
+function TableRow<Row>({ row, columns, isWide }: TableRowProps<Row>) {
+  const layout = layoutOf(columns, isWide);
   return (
     <tr role="row" className={`border-line block border-b px-4 py-2 last:border-b-0 ${layout.row}`}>
       {columns.map(({ head, cell, right, main }) => (

@@ -46,7 +46,7 @@ export function GroupCard({ group, mode }: Readonly<{ group: MachineGroup; mode:
         </div>
       }
     >
-      <Table caption={`Machines with ${gpu}`} columns={columnsOf(mode)} rows={offers} />
+      <Table caption={`Machines with ${gpu}`} columns={columnsOf(mode)} rows={offers} isWide />
     </Card>
   );
 }
@@ -57,8 +57,10 @@ const columnsOf = (mode: 'live' | 'test'): readonly Column<MachineOffer>[] => [
     main: true,
     cell: ({ machines: [machine] }) => (
       <>
-        {gpusText(machine.gpus_total)}
-        {teraflops(machine) > 0 && `, ${String(Math.round(teraflops(machine)))} TFLOPS each`}
+        <span className="whitespace-nowrap">
+          {gpusText(machine.gpus_total)}
+          {teraflops(machine) > 0 && `, ${String(Math.round(teraflops(machine)))} TFLOPS each`}
+        </span>
         <SmallLines texts={hardwareTexts(machine)} />
       </>
     ),
@@ -82,9 +84,8 @@ const columnsOf = (mode: 'live' | 'test'): readonly Column<MachineOffer>[] => [
       );
     },
   },
-  { head: 'Network', cell: ({ machines: [machine] }) => <SmallLines texts={networkTexts(machine)} /> },
   {
-    head: 'Location',
+    head: 'Location and network',
     cell: ({ machines: [machine] }) => (
       <>
         <span className="whitespace-nowrap">{machine.location.region}</span>
@@ -92,6 +93,7 @@ const columnsOf = (mode: 'live' | 'test'): readonly Column<MachineOffer>[] => [
           by {supplierName(machine.supplier_id)}
           {machine.supplier_id !== 'platform' && <CopyButton text={machine.supplier_id} what="supplier ID" />}
         </span>
+        <SmallLines texts={networkTexts(machine)} />
       </>
     ),
   },

@@ -216,8 +216,12 @@ function Receipt({ instance }: Readonly<{ instance: Instance }>) {
         />
         {status === 'stopping' && <Note>Billing has stopped. The machine is being deleted.</Note>}
         <div>
-          <LinkButton to="/ledger" search={{ causeKind: 'instance' }} size="small">
-            View instances in the ledger
+          <LinkButton
+            to="/ledger"
+            search={{ causeKind: 'instance', causeId: String(instance.number) }}
+            size="small"
+          >
+            View in the ledger
           </LinkButton>
         </div>
       </div>

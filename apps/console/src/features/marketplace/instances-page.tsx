@@ -112,20 +112,28 @@ function Live() {
     (client, signal) => client.marketplace.instances.list({}, { signal }),
     { refetchMs: 2_000 },
   );
+  // Read at once, so that the text of an empty list is known with the list.
+  const hadAny = useApiQuery(['instances', 'had-any'], async (client, signal) => {
+    const { items } = await client.marketplace.instances.listHistory({ limit: 1 }, { signal });
+    return items.length > 0;
+  });
   return (
     <>
       <Card flush>
         <PagedTable
           pages={pages}
+          isWaiting={hadAny.isLoading}
           what="instances"
           caption="Your instances"
           columns={liveColumns}
           icon={Boxes}
-          empty="No instances yet"
+          empty={hadAny.data === true ? 'No active instances' : 'No instances yet'}
           action={
-            <LinkButton to="/marketplace" kind="primary">
-              Browse the marketplace
-            </LinkButton>
+            hadAny.data === true ? (
+              <LinkButton to="/instances" search={{ view: 'history' }}>
+                View ended instances
+              </LinkButton>
+            ) : undefined
           }
           hint="Choose a machine on the marketplace and rent some of its GPUs."
         />
