@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { useInstallation, useSession } from '../../api/session.tsx';
-import { Badge } from '../../ui/badge.tsx';
+import { Badge, StateBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
 import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
@@ -23,27 +23,32 @@ import { useCreateHash } from '../../app/use-create-hash.ts';
 type Member = Item<'listMembers'>;
 type Invitation = Item<'listInvitations'>;
 
+/** Initial values of the form of an invitation. */
+type InviteStart = Pick<Invitation, 'email' | 'role'>;
+
+const newMember: InviteStart = { email: '', role: 'member' };
+
 export function TeamPage() {
   const { me, mayNot } = useSession();
-  const [inviting, setInviting] = useState(false);
-  useCreateHash(() => setInviting(mayNot('members:write') === false));
+  const [inviting, setInviting] = useState<InviteStart | null>(null);
+  useCreateHash(() => setInviting(mayNot('members:write') === false ? newMember : null));
   return (
     <>
       <PageHeader
         title="Team"
         about={`Members of ${me.organisation.name} and their roles.`}
         actions={
-          <Button kind="primary" off={mayNot('members:write')} onClick={() => setInviting(true)}>
+          <Button kind="primary" off={mayNot('members:write')} onClick={() => setInviting(newMember)}>
             Invite member
           </Button>
         }
       />
       <Members />
-      <Invitations onInvite={() => setInviting(true)} />
+      <Invitations onInvite={setInviting} />
       <OrganisationCard />
       <CommandHint command={`millrace member list --organisation-id ${me.organisation.id}`} />
-      <Dialog title="Invite member" open={inviting} onClose={() => setInviting(false)}>
-        <InviteForm onDone={() => setInviting(false)} />
+      <Dialog title="Invite member" open={inviting !== null} onClose={() => setInviting(null)}>
+        {inviting !== null && <InviteForm start={inviting} onDone={() => setInviting(null)} />}
       </Dialog>
     </>
   );
@@ -152,7 +157,7 @@ function findOnlyOwner(members: readonly Member[]): string | null {
   return owners.length === 1 ? (owners[0]?.userId ?? null) : null;
 }
 
-function Invitations({ onInvite }: Readonly<{ onInvite: () => void }>) {
+function Invitations({ onInvite }: Readonly<{ onInvite: (start: InviteStart) => void }>) {
   const { me, mayNot } = useSession();
   const organisationId = me.organisation.id;
   const pages = usePages(['team', 'invitations'], (client, signal) =>
@@ -164,7 +169,11 @@ function Invitations({ onInvite }: Readonly<{ onInvite: () => void }>) {
   );
   const off = mayNot('members:write');
   return (
-    <Card flush title="Invitations" about="Pending invitations sent by email.">
+    <Card
+      flush
+      title="Invitations"
+      about="Invitations that are not accepted yet. Each can be accepted for seven days."
+    >
       {cancel.error !== null && <Problem error={cancel.error} doing="cancel the invitation" />}
       <PagedTable<Invitation>
         pages={pages}
@@ -174,21 +183,51 @@ function Invitations({ onInvite }: Readonly<{ onInvite: () => void }>) {
         empty="No open invitations"
         hint="Invite people by email. Their role decides which pages and actions they have."
         action={
-          <Button off={off} onClick={onInvite}>
+          <Button off={off} onClick={() => onInvite(newMember)}>
             Invite member
           </Button>
         }
         columns={[
-          { head: 'Email', main: true, cell: ({ email }) => email },
+          {
+            head: 'Email',
+            main: true,
+            cell: ({ email, invitedBy }) => (
+              <>
+                {email}
+                <span className="text-soft block text-xs font-normal">invited by {invitedBy.name}</span>
+              </>
+            ),
+          },
           { head: 'Role', cell: ({ role }) => role },
-          { head: 'Expires', cell: ({ expiresAt }) => <RelativeTime at={expiresAt} /> },
+          {
+            head: 'Status',
+            cell: ({ status, expiresAt }) => (
+              <>
+                <StateBadge state={status} />
+                <span className="text-soft block text-xs">
+                  {status === 'expired' ? 'since' : 'expires'} <RelativeTime at={expiresAt} />
+                </span>
+              </>
+            ),
+          },
           {
             head: 'Actions',
             right: true,
-            cell: ({ id }) => (
-              <Button size="small" off={off} onClick={() => cancel.mutate(id)}>
-                Cancel
-              </Button>
+            cell: ({ id, email, role }) => (
+              <span className="flex flex-wrap justify-end gap-2">
+                <Button
+                  size="small"
+                  off={
+                    off || (!canAssignRole(me.scopes, role) && 'This role has more permissions than yours.')
+                  }
+                  onClick={() => onInvite({ email, role })}
+                >
+                  Send again
+                </Button>
+                <Button size="small" off={off} onClick={() => cancel.mutate(id)}>
+                  Cancel
+                </Button>
+              </span>
             ),
           },
         ]}
@@ -220,12 +259,12 @@ function InvitationLink(props: {
   );
 }
 
-function InviteForm({ onDone }: Readonly<{ onDone: () => void }>) {
+function InviteForm({ start, onDone }: Readonly<{ start: InviteStart; onDone: () => void }>) {
   const { me } = useSession();
   const installation = useInstallation();
   const toast = useToast();
-  const [email, setEmail] = useState('');
-  const [role, setRole] = useState<Role>('member');
+  const [email, setEmail] = useState(start.email);
+  const [role, setRole] = useState<Role>(start.role);
   const invite = useApiMutation(
     (client, input: { readonly email: string; readonly role: Role }) =>
       client.invitations.create({ organisationId: me.organisation.id, ...input }),
@@ -255,6 +294,11 @@ function InviteForm({ onDone }: Readonly<{ onDone: () => void }>) {
         error={fieldError}
         onValue={setEmail}
       />
+      {start.email !== '' && (
+        <p className="text-soft text-xs">
+          A new invitation replaces the one that you sent before, and can be accepted for seven days.
+        </p>
+      )}
       <SelectField
         label="Role"
         hint={roleMeanings[role]}
