@@ -20,6 +20,7 @@ import { useToast } from '../../ui/toast.tsx';
 import { RequireSupplier } from './account.tsx';
 import { MachineActions } from './machine-actions.tsx';
 import { percentText } from './percent-text.ts';
+import { reliabilityFaults } from './reliability-faults.ts';
 import { marketStatus } from './market-status.ts';
 import { Form } from '../../ui/form.tsx';
 import { TextLink } from '../../ui/link.tsx';
@@ -94,7 +95,7 @@ function Detail({ machine }: Readonly<{ machine: Machine }>) {
           {
             label: 'Reliability',
             value: machine.reliability === null ? 'not measured' : percentText(machine.reliability.score),
-            note: 'last 30 days',
+            note: (machine.reliability !== null && reliabilityFaults(machine.reliability)) || 'last 30 days',
           },
         ]}
       />
@@ -175,7 +176,7 @@ function Trust({ machine }: Readonly<{ machine: Machine }>) {
   return (
     <Card
       title="Reliability"
-      about="Measured over the last 30 days, and counted together with a day and ten starts at 90 %, so a new machine begins near 90 %. Tenants see the score."
+      about="Measured over the last 30 days, and counted together with a day and ten starts at 90 %, so a new machine begins near 90 %. You and the operator see the score."
     >
       {reliability === null ? (
         <p className="text-soft">No data yet. Measuring starts when the machine is in service.</p>

@@ -15,6 +15,14 @@ test('marketStatus is good only while a machine can be rented', () => {
     label: 'listed, offline',
     why: 'Cannot be rented while it is offline: The engine does not respond.',
   });
+  const quarantined = {
+    ...machine,
+    status: 'node_quarantined',
+    statusReason: 'Three starts failed.',
+  } as const;
+  expect(marketStatus(quarantined).why).toBe(
+    'Cannot be rented while it is quarantined: Three starts failed. Repair the cause, then ask the operator to return the machine to service.',
+  );
   expect(marketStatus({ ...machine, shown: false, notShownBecause: 'It has no price.' })).toMatchObject({
     tone: 'warn',
     label: 'not listed',

@@ -1,7 +1,9 @@
 import type { Item, Output } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
 import { sortAttention, type AttentionItem } from '../../../ui/logic/attention-items.ts';
+import { quarantineAdvice } from '../market-status.ts';
 import { percentText } from '../percent-text.ts';
+import { reliabilityFaults } from '../reliability-faults.ts';
 
 /** Finds machines that do not earn although they could, and money that can be requested. */
 
@@ -23,9 +25,9 @@ function machineItems(machine: SupplierMachine): readonly AttentionItem[] {
   const item = { key: id, to: `/supplier/machines/${id}` };
   if (status === 'node_offline' || status === 'node_quarantined') {
     const title = `${name} is ${status === 'node_offline' ? 'offline' : 'quarantined'}`;
-    return [
-      { ...item, tone: 'bad', title, detail: statusReason ?? 'It cannot be rented and earns nothing.' },
-    ];
+    const why = statusReason ?? 'It cannot be rented and earns nothing.';
+    const detail = status === 'node_quarantined' ? `${why} ${quarantineAdvice}` : why;
+    return [{ ...item, tone: 'bad', title, detail }];
   }
   if (approval === 'pending') {
     return [
@@ -37,10 +39,11 @@ function machineItems(machine: SupplierMachine): readonly AttentionItem[] {
     return [{ ...item, tone: 'warn', title: `${name} is not listed`, detail }];
   }
   if (reliability === null || reliability.score >= RELIABILITY_WARNING) return [];
+  const detail = reliabilityFaults(reliability);
+  // A new machine begins near 90 %, although nothing has failed.
+  if (detail === null) return [];
   const title = `${name} has a reliability of ${percentText(reliability.score)}`;
-  return [
-    { ...item, tone: 'warn', title, detail: 'Downtime and failed starts of the last 30 days lowered it.' },
-  ];
+  return [{ ...item, tone: 'warn', title, detail }];
 }
 
 function payoutItems({ payableNanoUsd }: Pick<Earnings, 'payableNanoUsd'>): readonly AttentionItem[] {
