@@ -1,9 +1,10 @@
 import { useMutation } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import { authCall, SignInError } from '../../api/auth.ts';
 import { Button } from '../../ui/button.tsx';
 import { Note, Problem } from '../../ui/states.tsx';
 import { createFirstOrganisation } from './first-organisation.ts';
+import { ResendVerification } from './resend-verification.tsx';
 import { SingleFormPage } from './single-form-page.tsx';
 import { signInOnVerification, VERIFICATION_CHANNEL } from './verification-channel.ts';
 
@@ -22,7 +23,6 @@ interface CheckEmailProps {
 /** Waits until the user has opened the emailed link, then signs in. */
 export function CheckYourEmail({ request, onSignedIn }: CheckEmailProps) {
   const { email } = request;
-  const [isSent, setSent] = useState(false);
   const signIn = useSignIn(request, onSignedIn);
   const isUnverified = signIn.error instanceof SignInError && signIn.error.code === 'EMAIL_NOT_VERIFIED';
   return (
@@ -43,15 +43,7 @@ export function CheckYourEmail({ request, onSignedIn }: CheckEmailProps) {
           Continue
         </Button>
         <p className="text-soft text-xs">Continue here if you opened the link on another device.</p>
-        <Button
-          off={isSent && 'The email was sent.'}
-          onClick={() => {
-            void authCall('POST', '/send-verification-email', { email, callbackURL: '/console/verified' });
-            setSent(true);
-          }}
-        >
-          {isSent ? 'Email sent' : 'Resend email'}
-        </Button>
+        <ResendVerification email={email} />
       </div>
     </SingleFormPage>
   );

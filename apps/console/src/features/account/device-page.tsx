@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { authCall } from '../../api/auth.ts';
 import { usePerson } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
+import { LinkButton } from '../../ui/link.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { DescriptionList } from '../../ui/page.tsx';
 import { Loading, Note, Problem } from '../../ui/states.tsx';
@@ -29,6 +30,9 @@ export function DevicePage() {
             ? 'Return to your terminal. You can close this page.'
             : 'The terminal has no access to your account.'}
         </p>
+        <div className="mt-4">
+          <LinkButton to="/overview">Open the console</LinkButton>
+        </div>
       </SingleFormPage>
     );
   }

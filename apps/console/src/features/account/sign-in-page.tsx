@@ -8,6 +8,7 @@ import { Note, Problem } from '../../ui/states.tsx';
 import { SingleFormPage } from './single-form-page.tsx';
 import { canUsePasskeys, signInWithPasskey } from './passkeys.ts';
 import { PasswordField } from './password-field.tsx';
+import { ResendVerification } from './resend-verification.tsx';
 import { TwoFactorPrompt } from './two-factor-prompt.tsx';
 import { useForm } from './use-form.ts';
 import { consolePath, useGoTo } from './use-go-to.ts';
@@ -85,22 +86,11 @@ function PasswordForm(props: Readonly<{ onDone: () => Promise<void>; onSecondFac
 
 /** Shown when the password was correct but the email address is not verified. */
 function UnverifiedEmail({ email }: Readonly<{ email: string }>) {
-  const [sent, setSent] = useState(false);
-  const send = async (): Promise<void> => {
-    await authCall('POST', '/send-verification-email', { email, callbackURL: '/console/verified' });
-    setSent(true);
-  };
   return (
     <Note tone="warn">
       <p>Verify your email address first. Open the link in the email we sent to {email}.</p>
-      <div className="mt-2">
-        {sent ? (
-          <p role="status">We sent a new email.</p>
-        ) : (
-          <Button size="small" onClick={() => void send()}>
-            Resend email
-          </Button>
-        )}
+      <div className="mt-2 flex flex-col items-start gap-2">
+        <ResendVerification email={email} size="small" />
       </div>
     </Note>
   );
