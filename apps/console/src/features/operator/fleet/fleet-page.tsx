@@ -114,11 +114,11 @@ function Loaded(props: Readonly<{ nodes: readonly FleetNode[]; clusters: readonl
   );
 }
 
+const troubledStatuses = ['node_offline', 'node_quarantined'] as const;
+
 function Overview({ nodes, isFiltered }: Readonly<{ nodes: readonly FleetNode[]; isFiltered: boolean }>) {
   const counts = useMemo(() => countsOf(nodes), [nodes]);
-  const troubled = nodes.filter(
-    ({ status }) => status === 'node_offline' || status === 'node_quarantined',
-  ).length;
+  const troubled = nodes.filter(({ status }) => troubledStatuses.some((each) => each === status));
   return (
     <KeyFigures
       items={[
@@ -126,10 +126,27 @@ function Overview({ nodes, isFiltered }: Readonly<{ nodes: readonly FleetNode[];
         { label: 'GPUs', value: counts.gpus },
         { label: 'Sold', value: counts.rented, note: 'including unreachable nodes' },
         { label: 'Free', value: counts.free },
-        { label: 'Unhealthy nodes', value: troubled, note: 'offline or quarantined' },
+        { label: 'Unhealthy nodes', value: troubled.length, note: <Troubled nodes={troubled} /> },
       ]}
     />
   );
+}
+
+/** Counts by status, each a link to these nodes in the table. */
+function Troubled({ nodes }: Readonly<{ nodes: readonly FleetNode[] }>) {
+  const search = route.useSearch();
+  const counts = troubledStatuses
+    .map((status) => ({ status, count: nodes.filter((node) => node.status === status).length }))
+    .filter(({ count }) => count > 0);
+  if (counts.length === 0) return 'offline or quarantined';
+  return counts.map(({ status, count }, index) => (
+    <span key={status}>
+      {index > 0 && ', '}
+      <TextLink to="/operator/fleet" search={{ ...search, status, view: 'table' }}>
+        {`${String(count)} ${status.replace(/^node_/, '')}`}
+      </TextLink>
+    </span>
+  ));
 }
 
 function Filters({ nodes, filter }: Readonly<{ nodes: readonly FleetNode[]; filter: FleetFilter }>) {

@@ -87,7 +87,11 @@ function NodeDetail({ node, announcement }: NodeProps & { readonly announcement:
       {announcement}
       <NodeActionsCard node={node} />
       <Hardware node={node} />
-      <Card title="GPUs" about={countsText(countsOf([node]))} flush>
+      <Card
+        title="GPUs"
+        about={`${countsText(countsOf([node]))}. Unverified: the engine reports the model, and no computation has tested it.`}
+        flush
+      >
         <NodeGpus node={node} />
       </Card>
       <Card title="Rentals" about={`${rentalsText(node.liveRentalCount)} running on this node.`} flush>
@@ -259,7 +263,9 @@ function Hardware({ node }: NodeProps) {
           [
             'Cluster',
             <span key="cluster" className="inline-flex max-w-full items-center gap-1">
-              <span className="break-all">{node.clusterName}</span>
+              <TextLink to="/operator/fleet" search={{ find: node.clusterName }} className="break-all">
+                {node.clusterName}
+              </TextLink>
               <CopyButton text={node.clusterId} what="cluster ID" />
             </span>,
           ],

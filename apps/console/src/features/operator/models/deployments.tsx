@@ -67,7 +67,7 @@ const columnsOf = (deployments: readonly Deployment[]): readonly Column<Deployme
       <>
         <Badge tone={healthTones[health]}>{health}</Badge>
         <span className="text-soft block text-xs">
-          <RelativeTime at={healthSince} />
+          since <RelativeTime at={healthSince} />
         </span>
       </>
     ),

@@ -1,12 +1,14 @@
 import type { Item } from '@millrace/sdk';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { SearchX } from 'lucide-react';
-import { useState } from 'react';
-import { StateBadge } from '../../../ui/badge.tsx';
+import { useMemo, useState } from 'react';
+import { useApiQuery } from '../../../api/queries.ts';
+import { Badge, StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint, CopyButton } from '../../../ui/copy.tsx';
 import { FilterField, TextField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { useDebounced } from '../../../ui/logic/use-debounced.ts';
+import { HeadlineMoney } from '../../../ui/money.tsx';
 import { Card, PageHeader } from '../../../ui/page.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
@@ -21,7 +23,7 @@ type Organisation = Item<'adminListOrganisations'>;
 
 export const OrganisationsPage = operatorPage('Organisations', Organisations);
 
-const columns: readonly Column<Organisation>[] = [
+const columnsOf = (supplierIds: ReadonlySet<string>): readonly Column<Organisation>[] => [
   {
     head: 'Name',
     main: true,
@@ -32,6 +34,7 @@ const columns: readonly Column<Organisation>[] = [
             {name}
           </TextLink>
           <CopyButton text={id} what={`ID of ${name}`} />
+          {supplierIds.has(id) && <Badge>supplier</Badge>}
         </span>
         <span className="text-soft block text-xs font-normal">{slug}</span>
       </>
@@ -46,8 +49,36 @@ const columns: readonly Column<Organisation>[] = [
       </>
     ),
   },
+  { head: 'Balance', right: true, cell: ({ id }) => <Balance organisationId={id} /> },
   { head: 'Created', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
 ];
+
+/** The list operation has no balance, so each organisation is read for it, once. */
+function Balance({ organisationId }: Readonly<{ organisationId: string }>) {
+  const { data, error } = useApiQuery(
+    ['admin', 'organisation', organisationId, 'balance'],
+    (client, signal) => client.admin.organisations.getBalance({ organisationId }, { signal }),
+  );
+  return (
+    // As wide as most amounts, so that the columns do not move.
+    <span className="inline-block min-w-24">
+      {data === undefined ? (
+        <span className="text-soft">{error === null ? '…' : 'unknown'}</span>
+      ) : (
+        <HeadlineMoney nano={data.balanceNanoUsd} />
+      )}
+    </span>
+  );
+}
+
+function useSupplierIds() {
+  return useApiQuery(['admin', 'suppliers', 'ids'], async (client, signal) => {
+    const suppliers = await client.admin.suppliers.list({ status: 'approved', limit: 200 }, { signal }).all();
+    return new Set<string>(suppliers.map(({ organisationId }) => organisationId));
+  });
+}
+
+const noSuppliers: ReadonlySet<string> = new Set();
 
 const typingPauseMs = 250;
 
@@ -60,6 +91,8 @@ function Organisations() {
   const pages = usePages(['admin', 'organisations', filter], (client, signal) =>
     client.admin.organisations.list({ ...filter, limit: 50 }, { signal }),
   );
+  const suppliers = useSupplierIds();
+  const columns = useMemo(() => columnsOf(suppliers.data ?? noSuppliers), [suppliers.data]);
   return (
     <>
       <PageHeader
@@ -94,6 +127,7 @@ function Organisations() {
       <Card flush>
         <PagedTable
           pages={pages}
+          isWaiting={suppliers.isLoading}
           what="organisations"
           caption="Organisations"
           columns={columns}

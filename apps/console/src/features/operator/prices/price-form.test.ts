@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   currentPrice,
   emptyPriceForm,
+  monthlyText,
   parsePrices,
   priceText,
   subjectText,
@@ -35,6 +36,11 @@ describe('priceText and subjectText', () => {
       'H100, virtual machine, eu-north-2, infiniband',
     );
     expect(subjectText({ kind: 'model', model: 'qwen', unit: 'prompt_token' })).toBe('qwen, input');
+  });
+
+  it('show storage prices per month of 730 hours too', () => {
+    expect(monthlyText({ priceNanoUsd: '136986', unit: 'gb_hour' })).toBe('$0.10 per GB-month');
+    expect(monthlyText({ priceNanoUsd: '2490000000', unit: 'gpu_hour' })).toBeNull();
   });
 
   it('show a price of one token per million tokens', () => {

@@ -1,5 +1,5 @@
 import type { Input, Item } from '@millrace/sdk';
-import { parseUsd, usdText } from '@millrace/sdk/text';
+import { parseUsd, usdText, usdToNano } from '@millrace/sdk/text';
 
 /** Describes prices, and parses the price form. */
 
@@ -67,6 +67,16 @@ export function shownPrice({ priceNanoUsd, unit }: Pick<Price, 'priceNanoUsd' | 
 } {
   if (unit === 'token') return { nano: BigInt(priceNanoUsd) * TOKENS_PER_MILLION, per: 'per million tokens' };
   return { nano: BigInt(priceNanoUsd), per: perUnit[unit] ?? `per ${unit.replaceAll('_', ' ')}` };
+}
+
+/** The mean month: a twelfth of 8,760 hours. */
+const HOURS_PER_MONTH = 730n;
+
+/** Storage is priced per hour, but people compare it per month: `$0.10 per GB-month`, rounded; null for other prices. */
+export function monthlyText({ priceNanoUsd, unit }: Pick<Price, 'priceNanoUsd' | 'unit'>): string | null {
+  if (unit !== 'gb_hour') return null;
+  const dollars = Number(BigInt(priceNanoUsd) * HOURS_PER_MONTH) * 1e-9;
+  return `${usdText(usdToNano(Number(dollars.toFixed(4))))} per GB-month`;
 }
 
 /** `$2.49 per GPU-hour`, exact to the nano-USD. */

@@ -12,6 +12,7 @@ import { AddPrice } from './add-price.tsx';
 import { groupModelPrices, type ModelPrices } from './model-prices.ts';
 import {
   modelUnitLabels,
+  monthlyText,
   priceText,
   shownPrice,
   subjectText,
@@ -68,10 +69,12 @@ const subjectColumn: Column<Price> = {
 
 function PriceAmount({ price }: Readonly<{ price: Pick<Price, 'priceNanoUsd' | 'unit'> }>) {
   const { nano, per } = shownPrice(price);
+  const monthly = monthlyText(price);
   return (
     <>
       <Money nano={nano} />
       <span className="text-soft block text-xs">{per}</span>
+      {monthly !== null && <span className="text-soft block text-xs">about {monthly}</span>}
     </>
   );
 }

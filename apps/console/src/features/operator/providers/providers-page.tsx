@@ -185,9 +185,23 @@ const columns: readonly Column<Cluster>[] = [
   { head: 'Offered as', cell: ({ offer }) => offer.replaceAll('-', ' ') },
   {
     head: 'Status',
-    cell: ({ status, statusReason, statusSince }) => (
+    cell: ({ status, statusReason, statusSince, lastSeenAt }) => (
       <>
-        <Badge tone={clusterTone(status)}>{status}</Badge> <RelativeTime at={statusSince} />
+        <Badge tone={clusterTone(status)}>{status}</Badge>
+        <span className="text-soft block text-xs">
+          since <RelativeTime at={statusSince} />
+        </span>
+        {status !== 'connected' && (
+          <span className="text-soft block text-xs">
+            {lastSeenAt === null ? (
+              'never responded'
+            ) : (
+              <>
+                last response <RelativeTime at={lastSeenAt} />
+              </>
+            )}
+          </span>
+        )}
         {statusReason !== null && <span className="text-soft block text-xs">{statusReason}</span>}
       </>
     ),

@@ -147,7 +147,11 @@ const columns: readonly Column<Supplier>[] = [
       </>
     ),
   },
-  { head: 'Fee', right: true, cell: ({ feePercentage }) => `${String(feePercentage)} %` },
+  {
+    head: 'Fee',
+    right: true,
+    cell: ({ status, feePercentage }) => (status === 'applied' ? 'not set' : `${String(feePercentage)} %`),
+  },
   { head: 'Applied', cell: ({ appliedAt }) => <Timestamp at={appliedAt} /> },
   {
     head: 'Machines',
