@@ -163,7 +163,7 @@ test('the idle rule is offered only if the service accepts it; otherwise the pag
       await goto('/rent?gpu=h100&type=virtual-machine&count=1&region=us-central-1&network=ethernet');
       const summary = page.getByRole('complementary', { name: 'Summary' });
       await summary.getByText('Required balance').waitFor();
-      await page.getByText('Advanced: image, idle rule').click();
+      await page.getByText('Advanced: image, monitoring, idle rule').click();
       const idleAfter = page.getByLabel('After being idle for');
       await idleAfter.fill('30m');
       isAccepted = false;

@@ -43,7 +43,7 @@ async function order({ page, goto }: TabSession, name: string, tags: readonly st
   await goto('/rent?gpu=h100&count=1');
   await page.getByLabel('Name', { exact: true }).fill(name);
   // Not with the mouse, which misses it if the page above changes its height at that moment.
-  await page.getByText('Advanced: image, idle rule, ports, tags, user data').press('Enter');
+  await page.getByText('Advanced: image, monitoring, idle rule, ports, tags, user data').press('Enter');
   await page.getByLabel('Tags').fill(tags.join('\n'));
   await page.getByRole('button', { name: 'Create machine' }).first().click();
 }

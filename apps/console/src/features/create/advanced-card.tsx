@@ -58,7 +58,9 @@ export function AdvancedCard({ spec, idleProblem, draft, issues, onChange }: Adv
   return (
     <Card>
       <details open={isWrong || undefined}>
-        <summary className="font-medium">Advanced: image, idle rule, ports, tags, user data</summary>
+        <summary className="font-medium">
+          Advanced: image, monitoring, idle rule, ports, tags, user data
+        </summary>
         <div className="mt-3 flex flex-col gap-3">
           <ImageFields spec={spec} draft={draft} onChange={onChange} />
           {idleProblem !== null && <p className="text-soft text-xs">{idleProblem}</p>}

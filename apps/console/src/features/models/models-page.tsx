@@ -95,31 +95,40 @@ function Listing({ models }: Readonly<{ models: readonly CatalogModel[] }>) {
           }
         />
       ) : (
-        <Table
-          caption="Models and prices"
-          rows={shown}
-          rowKey={({ name }) => name}
-          columns={[
-            { head: 'Model', main: true, cell: (model) => <Name model={model} /> },
-            { head: 'Type', cell: ({ modality }) => <Badge>{modalityLabels[modality]}</Badge> },
-            { head: 'Price', cell: (model) => <Prices model={model} /> },
-            {
-              head: 'Context',
-              right: true,
-              cell: ({ contextLength: length }) => length?.toLocaleString() ?? '–',
-            },
-            {
-              head: 'Max output',
-              right: true,
-              cell: ({ maxOutputTokens: most }) => most?.toLocaleString() ?? '–',
-            },
-            { head: 'Actions', cell: (model) => <Actions model={model} /> },
-          ]}
-        />
+        <>
+          <Table
+            caption="Models and prices"
+            rows={shown}
+            rowKey={({ name }) => name}
+            columns={[
+              { head: 'Model', main: true, cell: (model) => <Name model={model} /> },
+              { head: 'Type', cell: ({ modality }) => <Badge>{modalityLabels[modality]}</Badge> },
+              { head: 'Price', cell: (model) => <Prices model={model} /> },
+              {
+                head: 'Context',
+                right: true,
+                cell: ({ contextLength: length }) => length?.toLocaleString() ?? '–',
+              },
+              {
+                head: 'Max output',
+                right: true,
+                cell: ({ maxOutputTokens: most }) => most?.toLocaleString() ?? '–',
+              },
+              { head: 'Actions', cell: (model) => <Actions model={model} /> },
+            ]}
+          />
+          <p role="status" className="border-line text-soft border-t px-4 py-2 text-xs">
+            {shown.length === models.length
+              ? countText(models.length)
+              : `${String(shown.length)} of ${countText(models.length)}`}
+          </p>
+        </>
       )}
     </>
   );
 }
+
+const countText = (count: number): string => (count === 1 ? '1 model' : `${String(count)} models`);
 
 function Filters({ search }: Readonly<{ search: ModelSearch }>) {
   const navigate = useNavigate();

@@ -31,7 +31,7 @@ export function PlaygroundPage() {
     void navigate({ to: '/playground', search: { kind: id as PlaygroundKind } });
   return (
     <>
-      <PageHeader title="Playground" about="Try a model, compare cost and speed, and copy the code." />
+      <PageHeader title="Playground" about="Try a model, see its cost and speed, and copy the code." />
       {denied === false ? (
         <Tabs
           label="Model type"
