@@ -1,4 +1,4 @@
-import type { Contract } from '@millrace/contract';
+import { operationsOf, type Contract } from '@millrace/contract';
 import { serveAuditReports } from '@millrace/core/auditor';
 import { createKeyBudget, serveBilling } from '@millrace/core/billing';
 import { servePublicCatalog } from '@millrace/core/catalog';
@@ -58,6 +58,7 @@ import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { systemEnvelope } from '@millrace/platform/envelope';
 import { createHttpServer, type HttpLimits, type HttpServer } from '@millrace/platform/http';
+import { createMisroutedFinder, type MisroutedFinder } from '@millrace/platform/http/misrouted';
 import type { CellId, IdSource } from '@millrace/platform/ids';
 import { serveHealth, startLoop, type BuildInfo, type Lifecycle } from '@millrace/platform/lifecycle';
 import type { RefundingLimiter } from '@millrace/platform/limiter';
@@ -108,7 +109,7 @@ export interface ApiDeps {
   readonly publicUrl?: string | null;
   /** Null or absent: sign-in is disabled, only keys work. */
   readonly signIn?: SignIn | null;
-  /** Public address of the inference gateway, shown to users. */
+  /** Public address of gateways. Null or absent: the same as `publicUrl`. */
   readonly inferenceUrl?: string | null;
   /** The running release. Default: unknown. */
   readonly build?: BuildInfo;
@@ -189,6 +190,7 @@ export function createApi(deps: ApiDeps): Api {
     validateResponses: deps.validateResponses,
     isDemo: deps.isDemo ?? false,
     leaving: deps.lifecycle.leaving,
+    misrouted: misroutedFinderOf(deps),
     ...(deps.limits === undefined ? {} : { limits: deps.limits }),
     ...(deps.tls === undefined ? {} : { tls: deps.tls }),
   });
@@ -237,7 +239,8 @@ function serveRoutes(deps: ApiDeps, services: RouteServices): void {
   const { server, keys, members, feed, listing, announce, people, keyFeed } = services;
   const { operations } = contract;
   const base = { server, operations, db };
-  serveDocuments(server, contract, { open: deps.openDocuments, publicUrl: deps.publicUrl ?? null });
+  const { publicUrl = null, inferenceUrl = null } = deps;
+  serveDocuments(server, contract, { open: deps.openDocuments, publicUrl, inferenceUrl });
   serveInstallation(server, operations, installationInfoOf(deps));
   const invalidatePerson = (userId: string) => people?.invalidatePerson(userId);
   serveSessions({ ...base, clock, invalidatePerson });
@@ -285,8 +288,14 @@ function createSessions({ db, clock, signIn, organisationRpm, fundedRpm = organi
     : createSessionAuthenticator({ db, clock, signIn: signIn.sessions, organisationRpm, fundedRpm });
 }
 
+function misroutedFinderOf({ contract, publicUrl = null, inferenceUrl }: ApiDeps): MisroutedFinder {
+  const otherUrl = inferenceUrl ?? publicUrl;
+  return createMisroutedFinder({ operations: operationsOf(contract), process: 'api', otherUrl });
+}
+
 function installationInfoOf(deps: ApiDeps): InstallationInfo {
-  const { signIn = null, publicUrl = null, inferenceUrl = null, stripe = null } = deps;
+  const { signIn = null, publicUrl = null, stripe = null } = deps;
+  const inferenceUrl = deps.inferenceUrl ?? publicUrl;
   const { version } = deps.build ?? unknownBuild;
   const { isDemo: demo = false } = deps;
   const name = signIn?.settings.name ?? 'Millrace';

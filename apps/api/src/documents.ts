@@ -5,6 +5,12 @@ import { Fault } from '@millrace/platform/fault';
 import { preparedReply, type HttpServer, type Reply } from '@millrace/platform/http';
 import { serveErrorPage } from './error-page.ts';
 
+interface PublicUrls {
+  readonly publicUrl: string | null;
+  /** Null: inference has the same address. */
+  readonly inferenceUrl: string | null;
+}
+
 interface Prepared {
   readonly body: Record<string, unknown>;
   readonly text: string;
@@ -12,8 +18,10 @@ interface Prepared {
 }
 
 /** Documents do not change while the process runs, so they are serialised and hashed once. */
-function prepare(contract: Contract, name: (typeof documentNames)[number], url: string | null): Prepared {
-  const body: Record<string, unknown> = { ...buildDocument(contract, name, url ?? undefined) };
+function prepare(contract: Contract, name: (typeof documentNames)[number], urls: PublicUrls): Prepared {
+  const { publicUrl, inferenceUrl } = urls;
+  const document = buildDocument(contract, name, publicUrl ?? undefined, inferenceUrl ?? undefined);
+  const body: Record<string, unknown> = { ...document };
   const text = JSON.stringify(body);
   const digest = createHash('sha256').update(text).digest('base64url').slice(0, 27);
   return { body, text, etag: `"${digest}"` };
@@ -23,14 +31,14 @@ function prepare(contract: Contract, name: (typeof documentNames)[number], url: 
 export function serveDocuments(
   server: HttpServer,
   contract: Contract,
-  options: { readonly open: boolean; readonly publicUrl: string | null },
+  options: PublicUrls & { readonly open: boolean },
 ): void {
   const { getOpenapi, getOpenDocument } = contract.operations;
   const documents = {
-    'v1.json': prepare(contract, 'v1', options.publicUrl),
-    'v2.json': prepare(contract, 'v2', options.publicUrl),
-    'admin.json': prepare(contract, 'admin', options.publicUrl),
-    'supplier.json': prepare(contract, 'supplier', options.publicUrl),
+    'v1.json': prepare(contract, 'v1', options),
+    'v2.json': prepare(contract, 'v2', options),
+    'admin.json': prepare(contract, 'admin', options),
+    'supplier.json': prepare(contract, 'supplier', options),
   };
   const response = ({ etag, ...prepared }: Prepared, cache: string): Reply<Record<string, unknown>> =>
     preparedReply(prepared, { etag, 'cache-control': cache });

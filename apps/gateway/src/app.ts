@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo, Server } from 'node:net';
 import { hostname } from 'node:os';
-import { createContract, defaultProviders } from '@millrace/contract';
+import { createContract, defaultProviders, operationsOf } from '@millrace/contract';
 import { createKeyFeedSealer } from '@millrace/core/inference';
 import { createCreditLeaseClient } from '@millrace/credit-leases/client';
 import { createLeaseRequester, createEpochEndPublisher } from '@millrace/credit-leases/protocol';
@@ -24,6 +24,7 @@ import {
   startHealthServer,
   type Lifecycle,
 } from '@millrace/platform/lifecycle';
+import { createMisroutedFinder } from '@millrace/platform/http/misrouted';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { connectNats, natsOptionsOf, type NatsClient } from '@millrace/platform/nats';
@@ -95,8 +96,6 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
   });
   const reporter = createUsageReporter({ nats, clock, log, prefix, cell });
   const router = createRouter({ clock, log, gatewayId });
-  const { widePenalties } = config.inference;
-  const { schemas } = createContract({ providers: defaultProviders, widePenalties });
   const slots = config.gateway.llamaSlotCache
     ? createEngineSlots({ valkey, clock, log, longestRequestMs })
     : null;
@@ -113,7 +112,7 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
     trustedProxies: config.http.trustedProxies,
     consoleOrigins: config.gateway.consoleOrigins,
     isDemo: config.demo.isDemo,
-    schemas,
+    ...contractDepsOf(config),
     limits: { longestRequestMs, bodyBytes: config.gateway.bodyBytes },
     slots,
     upstreams: { silenceMs: config.gateway.silenceMs },
@@ -144,6 +143,13 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
     lifecycle.onDrain('consumers', 'TLS files', () => watch.stop());
   }
   return listen(gateway.server, config);
+}
+
+function contractDepsOf({ inference: { widePenalties }, http: { publicUrl: otherUrl } }: GatewayConfig) {
+  const contract = createContract({ providers: defaultProviders, widePenalties });
+  const operations = operationsOf(contract);
+  const misrouted = createMisroutedFinder({ operations, process: 'gateway', otherUrl });
+  return { schemas: contract.schemas, misrouted };
 }
 
 function addChecks(

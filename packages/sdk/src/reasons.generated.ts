@@ -12,6 +12,7 @@ export const reasonStatuses: Readonly<Record<Reason, number>> = {
   BODY_TOO_LARGE: 400,
   HEADERS_TOO_LARGE: 400,
   ROUTE_NOT_FOUND: 404,
+  MISROUTED_REQUEST: 404,
   METHOD_NOT_ALLOWED: 405,
   OPERATION_NOT_IMPLEMENTED: 404,
   GONE: 410,

@@ -54,6 +54,12 @@ export const requestErrors = {
     suggestion: 'Check the path against GET /v2/openapi.json.',
     retryable: false,
   },
+  MISROUTED_REQUEST: {
+    status: 404,
+    message: 'This request reached a process of the installation that does not serve its path.',
+    suggestion: 'Send the request to the public address of the installation.',
+    retryable: false,
+  },
   METHOD_NOT_ALLOWED: {
     status: 405,
     message: 'This path does not support this HTTP method.',

@@ -34,6 +34,31 @@ function at(document: typeof v2, value: unknown, ...keys: readonly string[]): un
   return keys.reduce((found, key) => follow((found as Json)[key]), follow(value));
 }
 
+describe('servers of documents', () => {
+  const serversOf = (inferenceUrl?: string) => {
+    const document = buildDocument(contract, 'v1', 'https://cloud.example.com', inferenceUrl);
+    const own = operationsIn(document).map(
+      ({ operation }) => [operation.operationId, operation.servers] as const,
+    );
+    return { all: document.servers, own: new Map(own) };
+  };
+
+  it('name the one address for every operation', () => {
+    for (const inferenceUrl of [undefined, 'https://cloud.example.com']) {
+      const { all, own } = serversOf(inferenceUrl);
+      expect(all).toMatchObject([{ url: 'https://cloud.example.com' }]);
+      expect([...own.values()].filter((servers) => servers !== undefined)).toEqual([]);
+    }
+  });
+
+  it('name the address of gateways for inference alone if it differs', () => {
+    const { own } = serversOf('https://models.example.com');
+    expect(own.get('createChatCompletion')).toMatchObject([{ url: 'https://models.example.com' }]);
+    expect(own.get('listModels')).toMatchObject([{ url: 'https://models.example.com' }]);
+    expect(own.get('listMarketplaceMachines')).toBeUndefined();
+  });
+});
+
 describe('the four OpenAPI documents', () => {
   it('contain every operation of the contract exactly once', () => {
     const published = documentNames.flatMap((name) =>

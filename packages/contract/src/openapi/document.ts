@@ -1,6 +1,7 @@
 import { operationsOf } from '../contract.ts';
 import type { Contract } from '../contract.ts';
 import type { DocumentName, Operation } from '../operation.ts';
+import { processOf } from '../pending.ts';
 import { createComponents } from './components.ts';
 import { headers, parameters } from './headers.ts';
 import { errorResponses, operationObject, securityScheme, sessionScheme } from './operation.ts';
@@ -38,10 +39,17 @@ export function buildDocument(
   name: DocumentName,
   /** The address of the installation; by default, the address that the document was read from. */
   serverUrl = '/',
+  /** The address of inference; by default, the same as that of all other operations. */
+  inferenceUrl = serverUrl,
 ): OpenApiDocument {
   const operations = operationsOf(contract).filter(({ document }) => document === name);
   const components = createComponents();
-  const paths = pathsOf(operations, (operation) => operationObject(operation, contract, components));
+  const paths = pathsOf(operations, (operation) => ({
+    ...operationObject(operation, contract, components),
+    ...(processOf(operation) === 'gateway' && inferenceUrl !== serverUrl
+      ? { servers: [{ url: inferenceUrl, description: 'The gateways of this installation.' }] }
+      : {}),
+  }));
   const responses = errorResponses(operations, contract, components);
   const document = {
     openapi: '3.1.0',

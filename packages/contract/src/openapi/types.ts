@@ -42,6 +42,13 @@ export interface OperationObject {
   readonly 'x-scope'?: string;
   /** Equivalent paths. */
   readonly 'x-aliases'?: readonly string[];
+  /** Only if the operation has another address than the rest of the document. */
+  readonly servers?: readonly Server[];
+}
+
+export interface Server {
+  readonly url: string;
+  readonly description: string;
 }
 
 export type PathItem = Readonly<
@@ -56,7 +63,7 @@ export interface OpenApiDocument {
     readonly description: string;
     readonly license: { readonly name: string; readonly identifier: string };
   };
-  readonly servers: readonly { readonly url: string; readonly description: string }[];
+  readonly servers: readonly Server[];
   readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly components: {

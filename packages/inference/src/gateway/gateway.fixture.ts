@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { createContract, defaultProviders } from '@millrace/contract';
+import { createContract, defaultProviders, operationsOf } from '@millrace/contract';
 import { mintKey } from '@millrace/core/identity';
 import type { KeyEntry, ModelEntry, UsageEvent } from '@millrace/core/inference';
 import type {
@@ -11,6 +11,7 @@ import type {
   Reservation,
 } from '@millrace/credit-leases/client';
 import { systemClock } from '@millrace/platform/clock';
+import { createMisroutedFinder } from '@millrace/platform/http/misrouted';
 import type { LeaseId } from '@millrace/platform/ids';
 import type { Limiter, PolicyState, RateDecision, RateRequest } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
@@ -277,6 +278,11 @@ export async function createGatewayHarness(options: GatewayHarnessOptions): Prom
     trustedProxies: [],
     consoleOrigins: options.consoleOrigins ?? [],
     schemas: contract.schemas,
+    misrouted: createMisroutedFinder({
+      operations: operationsOf(contract),
+      process: 'gateway',
+      otherUrl: 'https://cloud.example.com',
+    }),
     slots: options.slots ?? null,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.upstreams === undefined ? {} : { upstreams: options.upstreams }),

@@ -5,6 +5,7 @@ import type { IdSource } from '@millrace/platform/ids';
 import { startLoop, type HealthHandler, type Loop } from '@millrace/platform/lifecycle';
 import { createBodyBudget } from '@millrace/platform/http/body-budget';
 import { createCidrSet } from '@millrace/platform/http/client-ip';
+import type { MisroutedFinder } from '@millrace/platform/http/misrouted';
 import type { Limiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
 import type { Server, ServerResponse } from 'node:http';
@@ -51,6 +52,8 @@ export interface GatewayOptions {
   /** Allows organisations to reuse their prompts in llama.cpp slots. Default: no reuse. */
   readonly slots?: EngineSlots | null;
   readonly tls?: { readonly cert: string; readonly key: string } | null;
+  /** Finds requests for paths of apis. Default: none. */
+  readonly misrouted?: MisroutedFinder;
   /** Responds to probes on the public port. Default: none. */
   readonly health?: HealthHandler | null;
   /** Once aborted, responses close their connections, so that clients are elsewhere before the drain. */
@@ -131,6 +134,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     isDemo: options.isDemo ?? false,
     tls: options.tls ?? null,
     health: options.health ?? (() => false),
+    misrouted: options.misrouted ?? (() => null),
   });
   const loops: Loop[] = [
     startLoop({ name: 'gateway deadlines', clock, log, idleMs: checkIntervalMs }, async () => {

@@ -11,6 +11,7 @@ import { createBodyDrain } from './body/body-drain.ts';
 import { readText } from './body-text.ts';
 import { createCidrSet } from './client-ip.ts';
 import { sendConnectionError } from './response/connection-error.ts';
+import type { MisroutedFinder } from './misrouted.ts';
 import { sendError } from './send-error.ts';
 import { handleRequest } from './handle-request.ts';
 import type { ServerContext } from './server-context.ts';
@@ -47,7 +48,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
   const fastify = createFastify(server, options.tls);
   const served = new Set<string>();
-  installHooks(server, fastify, served);
+  installHooks(server, fastify, served, options.misrouted);
   const dropSilent = trackUnusedConnections(fastify.server);
 
   let closing: Promise<void> | undefined;
@@ -136,8 +137,13 @@ function createFastify(server: ServerContext, tls: HttpServerOptions['tls']): Fa
   return Fastify({ ...shared, https }) as unknown as FastifyInstance;
 }
 
-function installHooks(server: ServerContext, fastify: FastifyInstance, served: ReadonlySet<string>): void {
-  const admitUnrouted = createUnroutedAdmission(server, served);
+function installHooks(
+  server: ServerContext,
+  fastify: FastifyInstance,
+  served: ReadonlySet<string>,
+  misrouted: MisroutedFinder | undefined,
+): void {
+  const admitUnrouted = createUnroutedAdmission(server, served, misrouted);
   fastify.addHook('onRequest', async (request, reply) => {
     beginRequest(server, request, reply);
     // Admission runs before the body is read, so that the body of a refused request is never read.
@@ -175,12 +181,18 @@ function installHooks(server: ServerContext, fastify: FastifyInstance, served: R
 function createUnroutedAdmission(
   server: ServerContext,
   served: ReadonlySet<string>,
+  findMisrouted: MisroutedFinder = () => null,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   const findOperation = createOperationFinder(Object.values(server.contract.operations));
   const targetAt = createTargetFinder(Object.values(server.contract.operations));
   return async (request, reply) => {
     const operation = findOperation(request.method, pathOf(request));
     stateOf(request).errorTarget = targetAt(pathOf(request));
+    const misrouted = findMisrouted(pathOf(request), request.headers.host);
+    if (misrouted !== null) {
+      await admitAnonymous(server, request, reply);
+      throw misrouted.fault;
+    }
     if (operation === undefined || served.has(operation.id)) {
       await admitAnonymous(server, request, reply);
       return;

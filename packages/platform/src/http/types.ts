@@ -10,6 +10,7 @@ import type { Logger } from '../log/index.ts';
 import type { Traceparent } from '../telemetry/index.ts';
 import type { BodyBudgetLimits } from './body/body-budget.ts';
 import type { ReadTextOptions } from './body-text.ts';
+import type { MisroutedFinder } from './misrouted.ts';
 import type { OperationResult } from './idempotency/idempotency.ts';
 import type { DeprecationNotice } from './response/deprecation.ts';
 import type { BytesReply, Reply, SseReply } from './response/reply.ts';
@@ -175,6 +176,8 @@ export interface HttpServerOptions {
   readonly isDemo?: boolean;
   /** Once aborted, responses close their connections, so that clients are elsewhere before the server drains. */
   readonly leaving?: AbortSignal;
+  /** Finds requests that belong to another process of the installation. Default: none. */
+  readonly misrouted?: MisroutedFinder;
   /** Serves HTTPS with this certificate; otherwise plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }

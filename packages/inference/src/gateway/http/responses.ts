@@ -1,4 +1,4 @@
-import { renderFault, type FaultTarget } from '@millrace/platform/fault';
+import { renderFault, type FaultTarget, type RenderedFault } from '@millrace/platform/fault';
 import type { BodyDrain } from '@millrace/platform/http/body-drain';
 import { ignoredFieldsHeader } from '@millrace/platform/http/ignored-fields';
 import { rateHeaders } from '@millrace/platform/http/rate-headers';
@@ -56,15 +56,12 @@ export function sendFaultAndDrain(
   request: IncomingMessage,
   response: ServerResponse,
   drain: BodyDrain,
-  error: unknown,
-  requestId: string,
-  headers: ResponseHeaders,
+  { status, headers, body }: RenderedFault,
 ): void {
-  const { status, headers: own, body } = renderFault(error, inferenceFaultTarget, requestId);
   if (response.headersSent || response.destroyed) return;
   const text = JSON.stringify(body);
   const content = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
-  response.writeHead(status, { ...headers, ...own, connection: 'close', ...content });
+  response.writeHead(status, { ...headers, connection: 'close', ...content });
   response.write(text);
   drain.drain(request, () => response.end());
 }

@@ -1,16 +1,17 @@
 import type { Clock } from '@millrace/platform/clock';
-import { Fault } from '@millrace/platform/fault';
+import { Fault, renderFault, type FaultTarget } from '@millrace/platform/fault';
 import type { BodyBudget } from '@millrace/platform/http/body-budget';
 import { demoHeader } from '@millrace/platform/http/demo-header';
 import { createBodyDrain, type BodyDrain } from '@millrace/platform/http/body-drain';
 import type { IdSource, RequestId } from '@millrace/platform/ids';
 import type { HealthHandler } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
+import type { MisroutedFinder } from '@millrace/platform/http/misrouted';
 import { rateLimitFault } from '@millrace/platform/http/rate-headers';
 import type { RateDecision } from '@millrace/platform/limiter';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { responseHeaders, sendFault, sendFaultAndDrain } from './responses.ts';
+import { inferenceFaultTarget, responseHeaders, sendFaultAndDrain, sendJson } from './responses.ts';
 import { handleBrokenConnections } from './broken-connections.ts';
 import type { RequestCounter } from './request-counter.ts';
 import type { Cors } from './cors.ts';
@@ -66,6 +67,7 @@ export interface GatewayServerOptions {
   readonly isDemo: boolean;
   readonly tls: { readonly cert: string; readonly key: string } | null;
   readonly health: HealthHandler;
+  readonly misrouted: MisroutedFinder;
 }
 
 const noParams: readonly string[] = [];
@@ -90,7 +92,8 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   return server;
 }
 
-type RouteFinder = (method: string, path: string) => RouteMatch;
+/** Null: no route has this path. */
+type RouteFinder = (method: string, path: string) => RouteMatch | null;
 
 function createRouteFinder(routes: readonly GatewayRoute[]): RouteFinder {
   const exact = Map.groupBy(routes, ({ path }) => path);
@@ -98,7 +101,7 @@ function createRouteFinder(routes: readonly GatewayRoute[]): RouteFinder {
   return (method, path) => {
     const ofPath = exact.get(path)?.map((route) => ({ route, params: noParams }));
     const found = ofPath ?? matchPatternRoutes(varying, path);
-    if (found.length === 0) throw new Fault('ROUTE_NOT_FOUND');
+    if (found.length === 0) return null;
     const fitting = found.find(({ route }) => route.method === method);
     if (fitting === undefined) throw new Fault('METHOD_NOT_ALLOWED');
     return fitting;
@@ -121,6 +124,7 @@ class InboundRequest {
   readonly #requestId: RequestId;
   #rate: RateDecision | null = null;
   #caller: Caller | null = null;
+  #faultTarget: FaultTarget = inferenceFaultTarget;
 
   constructor(context: InboundContext, request: IncomingMessage, response: ServerResponse) {
     this.#context = context;
@@ -143,11 +147,20 @@ class InboundRequest {
     try {
       const { url = '', method = '' } = this.#request;
       const queryAt = url.indexOf('?');
-      const match = findRoute(method, queryAt < 0 ? url : url.slice(0, queryAt));
+      const path = queryAt < 0 ? url : url.slice(0, queryAt);
+      const match = findRoute(method, path);
+      if (match === null) throw this.#faultWithoutRoute(path);
       this.#admit(match, (caller) => this.#receive(match, caller));
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  #faultWithoutRoute(path: string): Fault {
+    const found = this.#context.misrouted(path, this.#request.headers.host);
+    if (found === null) return new Fault('ROUTE_NOT_FOUND');
+    this.#faultTarget = found.target;
+    return found.fault;
   }
 
   #admit({ route }: RouteMatch, take: (caller: Caller) => void): void {
@@ -221,9 +234,11 @@ class InboundRequest {
     const { deps, drain } = this.#context;
     if (!(error instanceof Fault))
       deps.log.error({ err: error, requestId }, 'request failed with an internal error');
-    const headers = responseHeaders(requestId, this.#rate);
-    if (this.#request.complete) sendFault(this.#response, error, requestId, headers);
-    else sendFaultAndDrain(this.#request, this.#response, drain, error, requestId, headers);
+    const rendered = renderFault(error, this.#faultTarget, requestId);
+    const headers = { ...responseHeaders(requestId, this.#rate), ...rendered.headers };
+    if (this.#request.complete)
+      sendJson(this.#response, rendered.status, headers, JSON.stringify(rendered.body));
+    else sendFaultAndDrain(this.#request, this.#response, drain, { ...rendered, headers });
   }
 
   /** Reads reserve no credit, so their limits need a separate call. */
