@@ -15,7 +15,8 @@ export type {
 } from './endpoints.ts';
 export type { Topology } from './engine.ts';
 export { resetIncusHost } from './engines/incus-standalone.ts';
-export { caddyCommand, type CaddyCommand, type CaddyOptions } from './engines/caddy-command.ts';
+export { caddyCommand, caddyFile, type CaddyCommand, type CaddyOptions } from './engines/caddy-command.ts';
+export { haproxyFile } from './engines/haproxy.ts';
 export { natsCommand } from './engines/nats-command.ts';
 export { ironicCommand, type IronicCommand } from './engines/ironic-command.ts';
 export type { IronicConf, IronicSettings } from './engines/ironic-conf.ts';

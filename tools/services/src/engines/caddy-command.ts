@@ -40,7 +40,16 @@ export function caddyCommandIn(cacheDir: string, { configFile, home }: CaddyOpti
 }
 
 export function caddyCommand(options: CaddyOptions): CaddyCommand {
+  return caddyCommandIn(installedIn(), options);
+}
+
+/** The path of the installed program. */
+export function caddyFile(): string {
+  return binaryIn(installedIn());
+}
+
+function installedIn(): string {
   const cacheDir = defaultCacheDir();
-  if (isCaddyUnpacked(cacheDir)) return caddyCommandIn(cacheDir, options);
+  if (isCaddyUnpacked(cacheDir)) return cacheDir;
   throw new Failure('Caddy is not installed.', 'Run `npm run services -- up --install caddy`.');
 }

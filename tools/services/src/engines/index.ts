@@ -1,6 +1,7 @@
 import type { Engine } from '../engine.ts';
 import { Failure } from '../failure.ts';
 import { caddy } from './caddy.ts';
+import { haproxy } from './haproxy.ts';
 import { incusHost } from './incus-standalone.ts';
 import { incus } from './incus.ts';
 import { ironic } from './ironic.ts';
@@ -26,6 +27,7 @@ export const engines: readonly Engine[] = [
   speech,
   caddy,
   nfs,
+  haproxy,
 ];
 
 export function engineNamed(name: string): Engine {
