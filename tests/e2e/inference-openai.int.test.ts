@@ -14,7 +14,10 @@ import {
   type InferenceTenant,
 } from '../stack/inference-tenant.ts';
 
-/** The unmodified OpenAI client against the whole product: api, worker, two gateways, llama-server, image and speech engines. */
+/**
+ * The unmodified OpenAI client against the whole product at one address: HAProxy as we ship it, two apis, two gateways, a worker,
+ * llama-server, image and speech engines.
+ */
 
 const MODEL = 'millrace-tiny';
 /** The same model with a chat template that includes tools. */
@@ -28,7 +31,7 @@ let openai: OpenAI;
 beforeAll(async () => {
   const template = fileURLToPath(new URL('tools.jinja', import.meta.url));
   stack = await openInferenceStack({
-    gateways: 2,
+    proxy: 'haproxy',
     media: true,
     llamas: [{}, { args: ['--chat-template-file', template] }],
   });

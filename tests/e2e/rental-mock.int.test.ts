@@ -11,8 +11,9 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { auditAndDrop } from '../stack/ledger-audit.ts';
 import { MOCK_REGION, mockProviders } from '../stack/mock-stack.ts';
+import { preparePublicProxy } from '../stack/public-proxy.ts';
 
-/** Rentals and instances of a test key through the public API of real processes. */
+/** Rentals and instances of a test key through the one public address: HAProxy as we ship it, and two apis. */
 
 const names = testNames();
 const never = new AbortController().signal;
@@ -24,16 +25,19 @@ let harness: Awaited<ReturnType<typeof startHarness>>;
 async function startHarness() {
   const database: TestDatabase = await createTestDatabase();
   const env = { MILLRACE_PROVIDERS: JSON.stringify(mockProviders()) };
-  const [api, worker] = await Promise.all([
-    startApiProcess({ database, names, env }),
+  const proxy = await preparePublicProxy('haproxy');
+  const [worker, ...apis] = await Promise.all([
     startWorkerProcess({ database, names, env }),
+    ...proxy.apis.map((each) => startApiProcess({ database, names, env: { ...env, ...each.env } })),
   ]);
+  await proxy.start();
   const organisation = await seedOrganisation(database.db);
   const { key } = await organisation.ownerKey('test');
   const operator = await seedOrganisation(database.db, { platformRole: 'operator' });
   return {
     database,
-    api,
+    proxy,
+    apis,
     worker,
     env,
     key,
@@ -48,7 +52,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await harness.worker.stop();
-  await harness.api.stop();
+  await Promise.all(harness.apis.map((api) => api.stop()));
+  await harness.proxy[Symbol.asyncDispose]();
   await auditAndDrop(harness.database);
 });
 
@@ -59,7 +64,7 @@ async function call(
   key = harness.key,
   // oxlint-disable-next-line typescript/no-explicit-any -- tests assert on any field of a response
 ): Promise<{ status: number; json: any }> {
-  const response = await fetch(`${harness.api.url}${path}`, {
+  const response = await fetch(`${harness.proxy.url}${path}`, {
     method,
     headers: {
       authorization: `Bearer ${key}`,

@@ -15,6 +15,7 @@ import {
   type TestValkey,
 } from '@millrace/testing';
 import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './ledger-audit.ts';
+import { preparePublicProxy, type ProxyKind, type PublicProxy } from './public-proxy.ts';
 import { createRowReader, supervise, type ReadRows, type SupervisedProcess } from './supervised-process.ts';
 
 /**
@@ -29,22 +30,28 @@ export interface InferenceStackOptions {
   /** A private PostgreSQL and three NATS nodes, which may be killed. */
   readonly ownEngines?: boolean;
   readonly media?: boolean;
+  /** Two apis and two gateways behind one address. */
+  readonly proxy?: ProxyKind;
   /** Overrides the environment variables of all processes. */
   readonly env?: Readonly<Record<string, string>>;
   /** Environment variables of gateways only. They override the others. */
   readonly gatewayEnv?: Readonly<Record<string, string>>;
+  /** The same for apis. */
+  readonly apiEnv?: Readonly<Record<string, string>>;
   /** Audited when the stack is closed, unless the test inserts rows that the auditor would report. */
   readonly auditMode?: LedgerAuditMode;
 }
 
 export interface InferenceStack {
+  /** The address of the proxy, or of the only api. */
   readonly apiUrl: string;
-  /** The port that all running gateways share. */
+  /** The address of the proxy, or the port that all running gateways share. */
   readonly gatewayUrl: string;
+  readonly proxy: PublicProxy | null;
   readonly database: TestDatabase;
   readonly endpoints: Endpoints;
   readonly natsPrefix: string;
-  readonly api: SupervisedProcess;
+  readonly apis: readonly SupervisedProcess[];
   readonly workers: readonly SupervisedProcess[];
   readonly gateways: readonly SupervisedProcess[];
   readonly llamas: readonly TestLlama[];
@@ -105,10 +112,13 @@ async function open(
     MILLRACE_RATE_LIMIT_FUNDED_RPM: UNLIMITED,
     ...options.env,
   });
-  const programs = await programsOf(envOf, options);
-  const { api, workers, gateways } = programs;
-  closers.push(() => Promise.all([...gateways, api, ...workers].map((each) => each.kill())));
-  await Promise.all([api, ...workers].map((each) => each.start()));
+  const proxy = options.proxy === undefined ? null : await preparePublicProxy(options.proxy);
+  if (proxy !== null) closers.push(async () => proxy[Symbol.asyncDispose]());
+  const programs = await programsOf(envOf, options, proxy);
+  const { apis, workers, gateways } = programs;
+  closers.push(() => Promise.all([...gateways, ...apis, ...workers].map((each) => each.kill())));
+  await Promise.all([...apis, ...workers].map((each) => each.start()));
+  await proxy?.start();
   auditMode = options.auditMode ?? defaultLedgerAuditMode;
   const ownPlace = (): { readonly stateDir: string } => {
     if (place === null) throw new Error('The engines of this stack are shared and must not be killed.');
@@ -116,6 +126,7 @@ async function open(
   };
   return {
     ...programs,
+    proxy,
     database,
     endpoints,
     natsPrefix: names.natsPrefix,
@@ -128,7 +139,8 @@ async function open(
     },
     rows: createRowReader(database),
     output: () =>
-      [api, ...workers, ...gateways].map((each) => `--- ${each.name}\n${each.output()}`).join('\n'),
+      [...apis, ...workers, ...gateways].map((each) => `--- ${each.name}\n${each.output()}`).join('\n') +
+      (proxy === null ? '' : `\n--- proxy\n${proxy.output()}`),
     close,
   };
 }
@@ -153,7 +165,8 @@ async function startEngines(
 async function programsOf(
   envOf: (role: Role) => Readonly<Record<string, string>>,
   options: InferenceStackOptions,
-): Promise<Pick<InferenceStack, 'apiUrl' | 'gatewayUrl' | 'api' | 'workers' | 'gateways'>> {
+  proxy: PublicProxy | null,
+): Promise<Pick<InferenceStack, 'apiUrl' | 'gatewayUrl' | 'apis' | 'workers' | 'gateways'>> {
   const [apiPort = 0, endpointPort = 0, gatewayPort = 0] = await freePorts(3);
   const program = async (kind: 'worker' | 'gateway', nth: number, own: Record<string, string>) => {
     const [healthPort = 0] = await freePorts(1);
@@ -166,19 +179,27 @@ async function programsOf(
   };
   const several = <T>(count: number, make: (nth: number) => Promise<T>): Promise<T[]> =>
     Promise.all(Array.from({ length: count }, (_, nth) => make(nth)));
-  const apiUrl = `http://127.0.0.1:${apiPort}`;
-  const api = supervise({
+  const alone = {
     name: 'api',
-    entry: 'apps/api/src/main.ts',
-    readyUrl: `${apiUrl}/readyz`,
-    env: { ...envOf('api'), MILLRACE_HTTP_PORT: String(apiPort), MILLRACE_HTTP_VALIDATE_RESPONSES: 'true' },
-  });
+    url: `http://127.0.0.1:${apiPort}`,
+    env: { MILLRACE_HTTP_PORT: String(apiPort) },
+  };
+  const apis = (proxy?.apis ?? [alone]).map(({ name, url, env: own }) =>
+    supervise({
+      name,
+      entry: 'apps/api/src/main.ts',
+      readyUrl: `${url}/readyz`,
+      env: { ...envOf('api'), MILLRACE_HTTP_VALIDATE_RESPONSES: 'true', ...own, ...options.apiEnv },
+    }),
+  );
   // Workers share one port and gateways another; the kernel distributes connections among the running ones.
   const workers = await several(options.workers ?? 1, (nth) =>
     program('worker', nth, { MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort) }),
   );
-  const gateways = await several(options.gateways ?? 1, (nth) =>
-    program('gateway', nth, { MILLRACE_HTTP_PORT: String(gatewayPort), ...options.gatewayEnv }),
+  const shared = { MILLRACE_HTTP_PORT: String(gatewayPort) };
+  const gateways = await several(proxy?.gateways.length ?? options.gateways ?? 1, (nth) =>
+    program('gateway', nth, { ...(proxy?.gateways[nth]?.env ?? shared), ...options.gatewayEnv }),
   );
-  return { apiUrl, gatewayUrl: `http://127.0.0.1:${gatewayPort}`, api, workers, gateways };
+  const gatewayUrl = proxy?.url ?? `http://127.0.0.1:${gatewayPort}`;
+  return { apiUrl: proxy?.url ?? alone.url, gatewayUrl, apis, workers, gateways };
 }

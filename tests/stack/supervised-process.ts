@@ -10,7 +10,8 @@ export interface SupervisedProcess {
   kill(): Promise<void>;
   /** Graceful stop. Returns the exit code. */
   stop(graceMs?: number): Promise<number | null>;
-  start(): Promise<void>;
+  /** Changes of the environment also apply to later starts. */
+  start(changes?: Readonly<Record<string, string>>): Promise<void>;
   /** SIGSTOP. */
   freeze(): void;
   thaw(): void;
@@ -27,6 +28,7 @@ export interface ProgramOptions {
 export function supervise({ name, entry, readyUrl, env }: ProgramOptions): SupervisedProcess {
   let running: TestProcess | null = null;
   let output = '';
+  let current = env;
   const end = async <T>(how: (victim: TestProcess) => Promise<T>): Promise<T | null> => {
     const victim = running;
     running = null;
@@ -46,8 +48,9 @@ export function supervise({ name, entry, readyUrl, env }: ProgramOptions): Super
     stop: (graceMs) => end((victim) => victim.stop(graceMs)),
     freeze: () => running?.freeze(),
     thaw: () => running?.thaw(),
-    start: async () => {
-      running ??= await startProcess({ name, entry, env, readyUrl });
+    start: async (changes = {}) => {
+      current = { ...current, ...changes };
+      running ??= await startProcess({ name, entry, env: current, readyUrl });
     },
   };
 }

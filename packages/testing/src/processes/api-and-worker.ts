@@ -90,7 +90,8 @@ export interface ApiProcess extends TestProcess {
 export async function startApiProcess(options: ProgramOptions): Promise<ApiProcess> {
   const [free] = await freePorts(1);
   const port = options.env?.['MILLRACE_HTTP_PORT'] ?? String(free);
-  const url = `http://127.0.0.1:${port}`;
+  const scheme = options.env?.['MILLRACE_HTTP_TLS_CERT_FILE'] === undefined ? 'http' : 'https';
+  const url = `${scheme}://127.0.0.1:${port}`;
   const started = await startProcess({
     name: options.name ?? 'api',
     entry: 'apps/api/src/main.ts',
