@@ -26,6 +26,6 @@ export function checkEngineTls(
 ): readonly ConfigProblem[] {
   if (allowPlaintext || addresses.every(({ host, encrypted }) => encrypted || isLoopback(host))) return [];
   const { env, example } = variable;
-  const problem = `names another machine without TLS; use TLS, or set ${engineTls.allowPlaintext.env}=true if nobody else can read that network`;
+  const problem = `names another machine without TLS; use TLS, or set ${engineTls.allowPlaintext.env}=true if no other machine can read that network`;
   return [{ env, problem, example }];
 }
