@@ -18,7 +18,7 @@ const LIST_LIMIT = 200;
 /** Each instance takes one request. */
 const INSTANCES_MAX = 20;
 
-export type Names = ReadonlyMap<string, string>;
+export type NamesById = ReadonlyMap<string, string>;
 
 interface Named {
   readonly id: number;
@@ -26,7 +26,7 @@ interface Named {
   readonly label?: string | null;
 }
 
-export function namesById(items: readonly Named[]): Names {
+export function namesById(items: readonly Named[]): NamesById {
   return new Map(
     items.flatMap(({ id, name, label }) => {
       const text = name ?? label ?? null;
@@ -41,7 +41,7 @@ export function instanceNumbers(resources: readonly Resource[]): readonly string
   return [...new Set(ids)].toSorted().slice(0, INSTANCES_MAX);
 }
 
-export async function readRentalNames(client: Millrace, signal: AbortSignal): Promise<Names> {
+export async function readRentalNames(client: Millrace, signal: AbortSignal): Promise<NamesById> {
   const [active, ended] = await Promise.all([
     client.rentals.list({ limit: LIST_LIMIT }, { signal }),
     client.rentals.listHistory({ limit: LIST_LIMIT }, { signal }),
@@ -49,7 +49,7 @@ export async function readRentalNames(client: Millrace, signal: AbortSignal): Pr
   return namesById([...ended.items.map((rental) => ({ ...rental, id: rental.rentalId })), ...active.items]);
 }
 
-export async function readVolumeNames(client: Millrace, signal: AbortSignal): Promise<Names> {
+export async function readVolumeNames(client: Millrace, signal: AbortSignal): Promise<NamesById> {
   const { items } = await client.volumes.list({ limit: LIST_LIMIT }, { signal });
   return namesById(items);
 }
@@ -59,7 +59,7 @@ export async function readInstanceNames(
   client: Millrace,
   numbers: readonly string[],
   signal: AbortSignal,
-): Promise<Names> {
+): Promise<NamesById> {
   const found = await Promise.all(
     numbers.map((number) =>
       client.marketplace.instances.get({ name: number }, { signal }).then(

@@ -4,7 +4,7 @@ import {
   readInstanceNames,
   readRentalNames,
   readVolumeNames,
-  type Names,
+  type NamesById,
   type Resource,
   type ResourceNames,
 } from './resource-names.ts';
@@ -31,7 +31,7 @@ export function useResourceNames(
     (client, signal) => readInstanceNames(client, numbers, signal),
     { enabled: numbers.length > 0 && may('marketplace:read'), keepPrevious: true },
   );
-  const known: Readonly<Record<string, Names | undefined>> = {
+  const known: Readonly<Record<string, NamesById | undefined>> = {
     rental: rentals.data,
     volume: volumes.data,
     instance: instances.data,
