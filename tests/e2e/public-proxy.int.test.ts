@@ -40,7 +40,7 @@ describe.each([
   const servedBy = async (path: string, init: RequestInit = {}): Promise<string> => {
     const response = await call(path, init);
     await response.body?.cancel();
-    return response.headers.get(NAME_HEADER) ?? `nobody, but status ${response.status}`;
+    return response.headers.get(NAME_HEADER) ?? `no server, status ${response.status}`;
   };
   const handleAll = (handle: (request: IncomingMessage, response: ServerResponse) => void): void => {
     for (const server of servers) server.handle = handle;
@@ -49,7 +49,7 @@ describe.each([
     await eventually({ what: 'the proxy to use every server', timeoutMs: 120_000 }, async () => {
       const paths = ['/v2/me', '/v2/me', '/v2/me', CHAT, CHAT, CHAT];
       const names = await Promise.all(paths.map((path) => servedBy(path)));
-      return names.every((name) => !name.startsWith('nobody'));
+      return names.every((name) => !name.startsWith('no server'));
     });
   }
 
