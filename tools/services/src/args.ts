@@ -124,7 +124,7 @@ Names: postgres, valkey, nats, restate, incus, incus-host, ironic, llama, images
   --install       up: install missing packages (needs root and Debian 12); without it, the commands are printed
   --cluster       up: three nodes each of NATS, Restate and Incus instead of one (of the named engines, if you name any)
   --single        up: go back to one node each
-  --secure        up: engines require TLS and credentials; only for a new state folder, which keeps it
+  --secure        up: NATS requires TLS and credentials; only for a new state folder, which keeps it
   --purge         down: also delete the state folder with all data
   --json          status: print JSON
   --state DIR     use another state folder than .millrace in the repository, for a second site
@@ -139,4 +139,4 @@ both.
 
 The hosts of an Incus cluster and their GPUs are simulated; its daemons and containers are real.
 
-Without --secure, PostgreSQL, Valkey, NATS and Restate trust every local user. Run them only on a developer's machine or in CI.`;
+PostgreSQL, Valkey, Restate and, without --secure, NATS trust every local user. Run them only on a developer's machine or in CI.`;
