@@ -87,11 +87,16 @@ test('a rounded amount shows the exact one on keyboard focus', async () => {
   });
 });
 
-test('charts are drawn in the colours of the new theme when the theme changes', async () => {
+test.each([
+  ['lines', 'GPU utilisation'],
+  ['bars', 'Daily spending'],
+])('%s are drawn in the colours of the new theme when the theme changes', async (_, chart) => {
   await withDesignPage(async (page) => {
     const countPixels = (colour: string) =>
       page.evaluate<number>(`(() => {
-        const canvas = document.querySelector('figure canvas');
+        const figures = [...document.querySelectorAll('figure')];
+        const canvas = figures.find((each) => each.textContent.includes('${chart} as table'))?.querySelector('canvas');
+        if (!canvas) return 0;
         const copy = document.createElement('canvas');
         Object.assign(copy, { width: canvas.width, height: canvas.height });
         const context = copy.getContext('2d', { willReadFrequently: true });

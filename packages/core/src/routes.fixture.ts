@@ -30,6 +30,7 @@ import {
   type Organisation,
   type PublishKeyChange,
 } from './identity/index.ts';
+import { readLiveBalances } from './ledger/index.ts';
 
 export interface RouteDeps {
   readonly server: HttpServer;
@@ -66,7 +67,10 @@ export async function startRoutes(serve: (deps: RouteDeps) => void = () => {}): 
   const members = createMemberService({ announce, keys });
   const { operations } = contract;
   const work = { end: async () => 0, callOff: async () => {} };
-  serveIdentity({ server, operations, db, keys, members, announce, work, homeCell: 1 });
+  serveIdentity({
+    ...{ server, operations, db, keys, members, announce, work },
+    ...{ homeCell: 1, liveBalances: readLiveBalances },
+  });
   const sealer = createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' });
   serve({ server, operations, db, clock, log, sealer, announce });
   return {

@@ -51,6 +51,8 @@ function buildAlone(wanted: string, always: boolean): void {
   const flags = [program, 'build', '--outDir', fresh, '--emptyOutDir', '--manifest', '--logLevel', 'warn'];
   const { status, error } = spawnSync(process.execPath, flags, {
     cwd: app,
+    // Tests set NODE_ENV to test, with which the build would contain the development version of React.
+    env: { ...process.env, NODE_ENV: 'production' },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   if (status !== 0) throw new Error(`vite build failed. ${error?.message ?? ''}`);

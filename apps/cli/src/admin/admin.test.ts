@@ -31,6 +31,7 @@ const away = { ...node, id: 'nod_2', name: 'gpu-18', status: 'node_offline' };
 const organisation = {
   ...{ id: 'org_1', name: 'Acme', slug: 'acme', status: 'active', createdAt: '2026-01-01T00:00:00.000Z' },
   ...{ updatedAt: '2026-01-01T00:00:00.000Z', homeCell: 1, suspendedAt: null, suspendedReason: null },
+  balanceNanoUsd: '12500000000',
 };
 const page = (...items: readonly unknown[]): object => ({ items, nextCursor: null });
 

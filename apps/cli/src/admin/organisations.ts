@@ -3,7 +3,7 @@ import { CliError, UsageError } from '../framework/errors.ts';
 import { exitCodes } from '../framework/exit-codes.ts';
 import type { Column } from '../framework/output.ts';
 import type { Item } from '../sdk.ts';
-import { parseUsd } from '@millrace/sdk/text';
+import { parseUsd, usdText } from '@millrace/sdk/text';
 import { dayText } from '../text/timestamps.ts';
 
 export type Organisation = Item<'adminListOrganisations'>;
@@ -18,6 +18,7 @@ export function organisationColumns({ io }: Context): readonly Column<Organisati
       value: ({ status }) => status,
       paint: (text, { status }) => (status === 'active' ? text : io.paint('red', text)),
     },
+    { name: 'balance', align: 'right', value: ({ balanceNanoUsd }) => usdText(balanceNanoUsd) },
     { name: 'created', value: ({ createdAt }) => dayText(createdAt) },
     { name: 'why', value: ({ suspendedReason }) => suspendedReason },
     { name: 'cell', value: ({ homeCell }) => homeCell, extra: true },

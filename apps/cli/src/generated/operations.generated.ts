@@ -1639,7 +1639,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "updatedAt",
       "homeCell",
       "suspendedAt",
-      "suspendedReason"
+      "suspendedReason",
+      "balanceNanoUsd"
     ],
     "columns": [
       "id",
@@ -1671,7 +1672,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "updatedAt",
       "homeCell",
       "suspendedAt",
-      "suspendedReason"
+      "suspendedReason",
+      "balanceNanoUsd"
     ],
     "columns": [
       "id",

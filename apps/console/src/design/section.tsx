@@ -2,10 +2,13 @@ import type { ReactNode } from 'react';
 
 export function Section({ title, children }: Readonly<{ title: string; children: ReactNode }>) {
   return (
-    <section aria-label={title} className="border-line mb-section border-t pt-4">
-      <h2 className="mb-4">{title}</h2>
-      <div className="flex flex-col gap-6">{children}</div>
-    </section>
+    // Sections beside one with a placeholder are hidden, and this page always shows placeholders.
+    <div>
+      <section aria-label={title} className="border-line mb-section border-t pt-4">
+        <h2 className="mb-4">{title}</h2>
+        <div className="flex flex-col gap-6">{children}</div>
+      </section>
+    </div>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { ResponseBody, Contract, Query } from '@millrace/contract';
 import type { Principal, StoredOperation } from '@millrace/platform/http';
+import { zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { keyPrefix } from './model/api-key.ts';
 import type { AuditLogFilter } from './model/audit.store.ts';
 import type { ApiKey, AuditEntry, Member, Organisation } from './model/identity.ts';
@@ -47,12 +48,16 @@ export function toWireOrganisation(organisation: Organisation): WireOrganisation
   };
 }
 
-export function toWireAdminOrganisation(organisation: Organisation): WireAdminOrganisation {
+export function toWireAdminOrganisation(
+  organisation: Organisation,
+  balance: NanoUsd | undefined,
+): WireAdminOrganisation {
   return {
     ...toWireOrganisation(organisation),
     homeCell: organisation.homeCell,
     suspendedAt: isoOrNull(organisation.suspendedAt),
     suspendedReason: organisation.suspendedReason,
+    balanceNanoUsd: (balance ?? zeroUsd).toString(),
   };
 }
 

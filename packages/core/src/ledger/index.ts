@@ -28,6 +28,7 @@ export {
   readBalance,
   readBalances,
   readEarned,
+  readLiveBalances,
   setFrozen,
   setOverdraft,
   walletKey,

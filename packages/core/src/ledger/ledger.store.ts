@@ -81,6 +81,21 @@ export async function readBalance(reader: Reader, orgId: OrgId, mode: Mode, now:
   return balances.get(walletKey({ orgId, mode })) ?? { ...noAmounts, frozen: false };
 }
 
+/** Balances in live mode, for lists of organisations. Organisations without accounts are missing from the map. */
+export async function readLiveBalances(
+  reader: Reader,
+  orgIds: readonly OrgId[],
+): Promise<ReadonlyMap<OrgId, NanoUsd>> {
+  const wallets = orgIds.map((orgId) => ({ orgId, mode: 'live' as const }));
+  const balances = await readBalances(reader, wallets, reader.clock.now());
+  return new Map(
+    wallets.flatMap((wallet) => {
+      const found = balances.get(walletKey(wallet));
+      return found === undefined ? [] : [[wallet.orgId, found.balance] as const];
+    }),
+  );
+}
+
 export interface EarnedBalance {
   /** Including held money; negative if the supplier owes. */
   readonly balance: NanoUsd;

@@ -1,5 +1,5 @@
 import type { Item } from '@millrace/sdk';
-import { Navigate } from '@tanstack/react-router';
+import { Navigate, useLocation } from '@tanstack/react-router';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { endSession } from '../../api/auth.ts';
@@ -19,8 +19,18 @@ import { TextLink } from '../../ui/link.tsx';
 
 const invitationsKey = ['person', 'invitations'] as const;
 
+const texts = {
+  welcome: {
+    title: 'Welcome',
+    about:
+      'An organisation owns your machines, balance and keys. It can be your company, your team or just you.',
+  },
+  invitations: { title: 'Invitations', about: 'Join an organisation that invites you.' },
+} as const;
+
 /** For users without an organisation, or with invitations: join one or create one. */
 export function WelcomePage() {
+  const isOfInvitations = useLocation({ select: ({ pathname }) => pathname.endsWith('/invitations') });
   const { person, again } = usePerson();
   const invitations = useQuery({
     queryKey: invitationsKey,
@@ -35,8 +45,7 @@ export function WelcomePage() {
   };
   return (
     <SingleFormPage
-      title="Welcome"
-      about="An organisation owns your machines, balance and keys. It can be your company, your team or just you."
+      {...texts[isOfInvitations ? 'invitations' : 'welcome']}
       below={
         <>
           {person.memberships.length > 0 && (
@@ -52,14 +61,24 @@ export function WelcomePage() {
     >
       <QueryView query={invitations} what="invitations">
         {(items) => (
-          <ul className="mb-4 flex flex-col gap-2">
-            {items.map((invitation) => (
-              <Invitation key={invitation.id} invitation={invitation} />
-            ))}
-          </ul>
+          <>
+            {isOfInvitations && items.length === 0 && <p className="mb-4">You have no open invitations.</p>}
+            <ul className="mb-4 flex flex-col gap-2">
+              {items.map((invitation) => (
+                <Invitation key={invitation.id} invitation={invitation} />
+              ))}
+            </ul>
+          </>
         )}
       </QueryView>
-      <NewOrganisation />
+      {isOfInvitations || (invitations.data?.length ?? 0) > 0 ? (
+        <details>
+          <summary className="mb-3">Create an organisation instead</summary>
+          <NewOrganisation />
+        </details>
+      ) : (
+        <NewOrganisation />
+      )}
     </SingleFormPage>
   );
 }

@@ -10,7 +10,7 @@ import { Card, PageHeader } from '../../ui/page.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import { daysPeriod } from '../rentals/search.ts';
 import { actionChoices, actionLabel, resourceLabel } from './actions.ts';
-import { fieldChanges, resourceName, type FieldChange } from './changes.ts';
+import { fieldChanges, resourceName, splitChanges, type FieldChange } from './changes.ts';
 import { useNames, type Names } from './names.ts';
 import type { AuditSearch } from './routes.tsx';
 
@@ -136,14 +136,11 @@ function ActionCell({ entry }: Readonly<{ entry: Entry }>) {
   );
 }
 
-/** More fields are shown on demand. */
-const SHOWN_CHANGES = 3;
-
 function Changes({ changes }: Readonly<{ changes: readonly FieldChange[] }>) {
-  const more = changes.slice(SHOWN_CHANGES);
+  const { shown, more } = splitChanges(changes);
   return (
     <div className="mt-1 text-xs font-normal">
-      <ChangeList changes={changes.slice(0, SHOWN_CHANGES)} />
+      <ChangeList changes={shown} />
       {more.length > 0 && (
         <details>
           <summary className="text-soft">
@@ -158,16 +155,16 @@ function Changes({ changes }: Readonly<{ changes: readonly FieldChange[] }>) {
 
 function ChangeList({ changes }: Readonly<{ changes: readonly FieldChange[] }>) {
   return (
-    <dl className="flex flex-col gap-0.5">
+    <dl className="flex flex-wrap gap-x-4 gap-y-0.5">
       {changes.map(({ field, before, after }) => (
         <div key={field} className="flex flex-wrap gap-x-1.5">
           <dt className="text-soft">{field}:</dt>
-          <dd className="flex min-w-0 flex-wrap items-center gap-x-1 break-words">
-            {before !== undefined && <del className="text-soft break-all">{before}</del>}
+          <dd className="flex min-w-0 flex-wrap items-center gap-x-1">
+            {before !== undefined && <del className="text-soft wrap-anywhere">{before}</del>}
             {before !== undefined && after !== undefined && (
               <ArrowRight role="img" aria-label="changed to" className="size-3 shrink-0" />
             )}
-            {after !== undefined && <span className="break-all">{after}</span>}
+            {after !== undefined && <span className="wrap-anywhere">{after}</span>}
           </dd>
         </div>
       ))}

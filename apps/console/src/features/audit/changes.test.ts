@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fieldChanges, fieldLabel, resourceName } from './changes.ts';
+import { fieldChanges, fieldLabel, resourceName, splitChanges } from './changes.ts';
 
 test('fieldChanges pairs the values before and after and leaves out equal ones', () => {
   const details = {
@@ -19,6 +19,15 @@ test('fieldChanges shows lists, booleans and times as text, and leaves out field
   expect(texts.slice(0, 2)).toEqual(['a, b', 'yes']);
   expect(texts[2]).toMatch(/2026/);
   expect(fieldChanges({})).toEqual([]);
+});
+
+test('splitChanges shows three fields at once, and long values on demand', () => {
+  const change = (field: string, after: string) => ({ field, before: undefined, after });
+  const scopes = change('Scopes', 'rentals:read, '.repeat(20));
+  const short = ['Name', 'Prefix', 'Mode', 'IP'].map((field) => change(field, 'x'));
+  const { shown, more } = splitChanges([scopes, ...short]);
+  expect(shown.map(({ field }) => field)).toEqual(['Name', 'Prefix', 'Mode']);
+  expect(more.map(({ field }) => field)).toEqual(['Scopes', 'IP']);
 });
 
 test('fieldLabel makes words of a field name', () => {

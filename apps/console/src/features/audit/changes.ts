@@ -24,6 +24,22 @@ export function fieldChanges(details: Details): readonly FieldChange[] {
     .filter((change) => change.before !== change.after && !isAbsent(change));
 }
 
+/** More fields are shown on demand. */
+const SHOWN_CHANGES = 3;
+/** About two lines; lists of permissions have ten times as many characters. */
+const LONG_VALUE = 80;
+
+/** Splits the changes into those that are shown at once and those that are shown on demand, such as long values. */
+export function splitChanges(changes: readonly FieldChange[]): {
+  readonly shown: readonly FieldChange[];
+  readonly more: readonly FieldChange[];
+} {
+  const isShort = ({ before = '', after = '' }: FieldChange): boolean =>
+    before.length <= LONG_VALUE && after.length <= LONG_VALUE;
+  const shown = new Set(changes.filter(isShort).slice(0, SHOWN_CHANGES));
+  return { shown: [...shown], more: changes.filter((change) => !shown.has(change)) };
+}
+
 /** A field that was not set at creation. */
 function isAbsent({ before, after }: FieldChange): boolean {
   return (before === undefined && after === NONE) || (after === undefined && before === NONE);

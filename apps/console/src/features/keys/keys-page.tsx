@@ -48,7 +48,8 @@ export function KeysPage() {
   const now = useNow(30_000);
   const [open, setOpen] = useState<OpenDialog>(null);
   const keys = usePages(['keys', 'list'], (client, signal) => client.keys.list({}, { signal }));
-  const columns = useColumns(now, setOpen);
+  const people = useMemberNames();
+  const columns = useColumns(now, people.data, setOpen);
   const close = (): void => setOpen(null);
   useCreateHash(() => setOpen(mayNot('api-keys:write') === false ? { what: 'create' } : null));
   const create = (
@@ -83,6 +84,8 @@ export function KeysPage() {
           what="API keys"
           caption="API keys, newest first"
           columns={columns}
+          // A name instead of an id moves the rows.
+          isWaiting={people.isLoading}
           {...(show === 'all' ? {} : { keep: (key: ApiKey) => keyState(key, now) === 'active' })}
           icon={KeyRound}
           empty="No active API keys"
@@ -109,22 +112,17 @@ export function KeysPage() {
   );
 }
 
-function useColumns(now: number, onOpen: (open: OpenDialog) => void): readonly Column<ApiKey>[] {
+function useColumns(
+  now: number,
+  memberNames: ReadonlyMap<string, string> | undefined,
+  onOpen: (open: OpenDialog) => void,
+): readonly Column<ApiKey>[] {
   const { may, mayNot } = useSession();
-  const people = useMemberNames();
   return [
     {
       head: 'Name',
       main: true,
-      cell: ({ name, prefix }) => (
-        <>
-          {name}
-          <span className="text-soft flex items-center font-normal">
-            <code className="break-all md:whitespace-nowrap">{prefix}…</code>
-            <CopyButton text={prefix} what={`prefix of ${name}`} />
-          </span>
-        </>
-      ),
+      cell: (key) => <KeyName apiKey={key} />,
     },
     {
       head: 'Status',
@@ -156,7 +154,7 @@ function useColumns(now: number, onOpen: (open: OpenDialog) => void): readonly C
       head: 'Created by',
       cell: ({ createdBy, createdAt }) => (
         <>
-          {people.data?.get(createdBy) ?? <code className="break-all">{createdBy}</code>}{' '}
+          {memberNames?.get(createdBy) ?? <code className="break-all">{createdBy}</code>}{' '}
           <span className="text-soft text-xs">
             <RelativeTime at={createdAt} />
           </span>
@@ -188,6 +186,18 @@ function useColumns(now: number, onOpen: (open: OpenDialog) => void): readonly C
       },
     },
   ];
+}
+
+function KeyName({ apiKey: { name, prefix } }: Readonly<{ apiKey: ApiKey }>) {
+  return (
+    <>
+      {name}
+      <span className="text-soft flex items-center font-normal">
+        <code className="break-all md:whitespace-nowrap">{prefix}…</code>
+        <CopyButton text={prefix} what={`prefix of ${name}`} />
+      </span>
+    </>
+  );
 }
 
 function Limits({ apiKey: { limits, allowedIps } }: Readonly<{ apiKey: ApiKey }>) {

@@ -35,14 +35,14 @@ export function MarketplacePage() {
     <>
       <PageHeader
         title="Marketplace"
-        about="Machines from suppliers at their own prices. Rent single GPUs, billed by the second."
+        about="GPUs of suppliers, at their own prices, billed by the second. The machines in the catalog are the operator's."
         actions={<LinkButton to="/instances">Your instances</LinkButton>}
       />
-      <div className="mb-4">
-        <Note>
-          {isTest && 'Test mode is free; the prices shown are live prices. '}A supplier controls its host and
-          can read your data. Unverified hardware is what the host reports.
+      <div className="mb-4 flex flex-col gap-2">
+        <Note tone="warn">
+          A supplier controls its host and can read your data. Unverified hardware is what the host reports.
         </Note>
+        {isTest && <Note>Test mode is free; the prices shown are live prices.</Note>}
       </div>
       <div className="grid gap-x-6 lg:grid-cols-[14rem_minmax(0,1fr)]">
         <FacetPanel search={search} facets={facets} isTest={isTest} onChange={change} />

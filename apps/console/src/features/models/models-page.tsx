@@ -42,10 +42,7 @@ export function ModelsPage() {
   const isClosed = models.error instanceof ApiError && models.error.status === 404;
   return (
     <>
-      <PageHeader
-        title="Models"
-        about="Models you can call now, at list prices. They work with OpenAI clients."
-      />
+      <PageHeader title="Models" about="Models with their list prices. They work with OpenAI clients." />
       {session?.place.mode === 'test' && (
         <div className="mb-4">
           <Note>Test mode simulates these models for free. Prices are those of live mode.</Note>

@@ -121,7 +121,7 @@ export function BudgetsPage() {
     <>
       <PageHeader
         title="Budgets"
-        about="Get notified or stop spending at a limit. Periods follow UTC."
+        about="Get notified or stop spending at a limit. A budget counts what is spent after its creation. Periods follow UTC."
         actions={create}
       />
       <Card flush>

@@ -173,7 +173,8 @@ function CauseIdField(props: Readonly<{ search: LedgerSearch; onSet: (causeId: s
       }}
     >
       <TextField
-        label={off ? 'Cause ID (choose a cause first)' : 'Cause ID'}
+        label="Cause ID"
+        placeholder={off ? 'choose a cause first' : ''}
         name="causeId"
         defaultValue={search.causeId ?? ''}
         disabled={off}

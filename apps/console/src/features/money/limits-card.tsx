@@ -1,6 +1,7 @@
 import type { Output } from '@millrace/sdk';
 import { exactDuration } from '@millrace/sdk/text';
 import { useApiQuery } from '../../api/queries.ts';
+import { useInstallation } from '../../api/session.tsx';
 import { Card, DescriptionList } from '../../ui/page.tsx';
 import { QueryView } from '../../ui/states.tsx';
 
@@ -31,13 +32,14 @@ function factsOf({ rateLimits, quotas }: Limits): (readonly [string, string])[] 
 
 export function LimitsCard() {
   const limits = useApiQuery(['money', 'limits'], (client, signal) => client.limits.get({}, { signal }));
+  const acceptsCards = useInstallation().data?.topUp === true;
   return (
     <Card title="Limits" about="Your rate limits and quotas.">
       <QueryView query={limits} what="limits">
         {(data) => (
           <>
             <DescriptionList items={factsOf(data)} />
-            {data.fundedAt === null && (
+            {acceptsCards && data.fundedAt === null && (
               <p className="text-soft mt-3">
                 Deposit $5 in total to raise your rate limit permanently. Credit from the operator does not
                 count.

@@ -2,11 +2,11 @@ import { Server } from 'lucide-react';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { readLivePrices } from '../../api/live-volume-prices.ts';
+import { HourlyCost } from '../rentals/hourly-cost.tsx';
 import { readRestores, volumesToCheck } from '../volumes/restore-status.ts';
 import {
   mostExpensiveFirst,
@@ -24,11 +24,9 @@ const columns: readonly Column<RunningCost>[] = [
   {
     head: 'Cost per hour',
     right: true,
-    cell: ({ perHour, livePerHour }) => (
-      <>
-        <PerHour nano={perHour} />
-        <LiveCost nano={livePerHour ?? undefined} perHour />
-      </>
+    // The note says if a reserved term pays.
+    cell: ({ perHour, livePerHour, whileRunning }) => (
+      <HourlyCost {...{ perHour, livePerHour, whileRunning }} />
     ),
   },
 ];

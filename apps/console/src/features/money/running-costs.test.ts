@@ -27,7 +27,10 @@ describe('rentalCost', () => {
   it('returns the cost of live mode while the full price applies', () => {
     const free = { ...rental, liveCostPerHourNanoUsd: '2000000000' };
     expect(rentalCost(free).livePerHour).toBe(2_000_000_000n);
-    expect(rentalCost({ ...free, gpuHeld: false }).livePerHour).toBeNull();
+    expect(rentalCost({ ...free, gpuHeld: false })).toMatchObject({
+      livePerHour: null,
+      whileRunning: { nano: 2_000_000_000n, isLive: true },
+    });
     expect(rentalCost({ ...free, status: 'Failed' }).livePerHour).toBeNull();
     expect(rentalCost(rental).livePerHour).toBeNull();
   });

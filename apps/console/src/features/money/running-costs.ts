@@ -1,6 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { usdToNano } from '@millrace/sdk/text';
-import { rentalBilling } from '../rentals/billing.ts';
+import { rentalBilling, type Billing } from '../rentals/billing.ts';
 import type { RestoreStatus } from '../volumes/restore-status.ts';
 import { volumePhase, type Phase } from '../volumes/volume.ts';
 
@@ -14,6 +14,8 @@ export interface RunningCost {
   readonly perHour: bigint;
   /** Test mode: the cost in live mode; null if unknown. */
   readonly livePerHour: bigint | null;
+  /** Rentals: the price per hour while it runs, if another price is billed now. */
+  readonly whileRunning?: Billing['whileRunning'];
   /** Explains the cost if it is not obvious. */
   readonly note: string | null;
   /** Paid from money that is held for the whole reserved term, so not part of the burn rate. */
@@ -35,7 +37,7 @@ type Instance = Pick<Item<'listMarketplaceInstances'>, 'id'> & {
 
 export function rentalCost(rental: Rental): RunningCost {
   const { id, name, label } = rental;
-  const { perHour, livePerHour, words, isPrepaid } = rentalBilling(rental);
+  const { perHour, livePerHour, whileRunning, words, isPrepaid } = rentalBilling(rental);
   return {
     key: `rental-${String(id)}`,
     kind: 'Rental',
@@ -43,6 +45,7 @@ export function rentalCost(rental: Rental): RunningCost {
     to: `/rentals/${String(id)}`,
     perHour,
     livePerHour,
+    whileRunning,
     note: words,
     ...(isPrepaid && { isPrepaid }),
   };

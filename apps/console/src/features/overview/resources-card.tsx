@@ -1,11 +1,11 @@
 import { Server } from 'lucide-react';
 import { useSession } from '../../api/session.tsx';
 import { LinkButton, TextLink } from '../../ui/link.tsx';
-import { LiveCost, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { TableSkeleton } from '../../ui/skeleton.tsx';
 import { EmptyState, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
+import { HourlyCost } from '../rentals/hourly-cost.tsx';
 import { resourceRows, type ResourceRow } from './resource-rows.tsx';
 import type { useResources } from './use-resources.ts';
 
@@ -28,12 +28,8 @@ const columns: readonly Column<ResourceRow>[] = [
   {
     head: 'Cost per hour',
     right: true,
-    cell: ({ perHour, livePerHour, isPrepaid }) => (
-      <>
-        <PerHour nano={perHour} />
-        <LiveCost nano={livePerHour ?? undefined} perHour />
-        {isPrepaid && <span className="text-soft block text-xs">from the reserved term</span>}
-      </>
+    cell: ({ perHour, livePerHour, whileRunning, isPrepaid }) => (
+      <HourlyCost {...{ perHour, livePerHour, whileRunning, isPrepaid }} />
     ),
   },
 ];

@@ -40,6 +40,45 @@ describe('billing', () => {
     expect(rentalBilling(makeRental({ gpuHeld: false })).livePerHour).toBeNull();
   });
 
+  const price = { livePerHour: 2_000_000_000n, whileRunning: null };
+  const onlyWhenRunning = { livePerHour: null, whileRunning: { nano: 2_000_000_000n, isLive: true } };
+  it.each([
+    ['running', {}, price],
+    ['off with GPUs held', { power: 'off' }, price],
+    [
+      'off with GPUs released',
+      { power: 'off', gpuHeld: false, liveReleasedCostPerHourNanoUsd: '3' },
+      { ...onlyWhenRunning, livePerHour: 3n },
+    ],
+    ['off with GPUs released, if the disk has no price', { power: 'off', gpuHeld: false }, onlyWhenRunning],
+    ['starting for the first time', { status: 'Pending', startedAt: null }, onlyWhenRunning],
+    ['terminating', { status: 'Terminating' }, { livePerHour: null, whileRunning: null }],
+    ['ended', { status: 'Terminated' }, { livePerHour: null, whileRunning: null }],
+  ] as const)('in test mode, has the live price that applies while %s', (_, changes, expected) => {
+    const { currentTerm } = makeRental();
+    const free = {
+      currentTerm: { ...currentTerm, costPerHour: 0 },
+      releasedCostPerHourNanoUsd: '0',
+      liveCostPerHourNanoUsd: '2000000000',
+    };
+    expect(rentalBilling(makeRental({ ...free, ...changes }))).toMatchObject({ perHour: 0n, ...expected });
+  });
+
+  it('has the price while running only if another one is billed now', () => {
+    const whileRunning = (changes: Parameters<typeof makeRental>[0]) =>
+      rentalBilling(makeRental(changes)).whileRunning;
+    expect(whileRunning({})).toBeNull();
+    expect(whileRunning({ power: 'off', gpuHeld: false })).toEqual({ nano: full, isLive: false });
+    expect(whileRunning({ status: 'Pending', startedAt: null })).toEqual({ nano: full, isLive: false });
+    expect(whileRunning({ status: 'Terminating' })).toBeNull();
+  });
+
+  it('has no price while running under a contract', () => {
+    const { currentTerm } = makeRental();
+    const contract = makeRental({ currentTerm: { ...currentTerm, termType: 'private-cloud' } as never });
+    expect(rentalBilling(contract)).toMatchObject({ perHour: 0n, whileRunning: null });
+  });
+
   it('a reserved term is paid in advance', () => {
     const { currentTerm } = makeRental();
     const reserved = makeRental({ currentTerm: { ...currentTerm, termType: 'reserved' } as never });

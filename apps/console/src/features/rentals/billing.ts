@@ -1,11 +1,19 @@
 import { usdToNano } from '@millrace/sdk/text';
-import type { Rental } from './rental.ts';
+import { hasEnded, type Rental } from './rental.ts';
+
+interface RunningPrice {
+  readonly nano: bigint;
+  /** Test mode: the price in live mode. */
+  readonly isLive: boolean;
+}
 
 export interface Billing {
   /** Nano-USD per hour; zero if not billed. */
   readonly perHour: bigint;
   /** Test mode: the price in live mode; null if unknown or not billed. */
   readonly livePerHour: bigint | null;
+  /** Price per hour while it runs; null if that is billed now, or if it will not run again. */
+  readonly whileRunning: RunningPrice | null;
   readonly words: string;
   /** Paid from money that is held for the whole reserved term, so not part of the burn rate. */
   readonly isPrepaid?: true;
@@ -23,9 +31,25 @@ type Fields = Pick<
   | 'liveReleasedCostPerHourNanoUsd'
 > & { readonly currentTerm: Pick<Rental['currentTerm'], 'costPerHour' | 'termType'> };
 
-const notBilled = (words: string): Billing => ({ perHour: 0n, livePerHour: null, words });
+type CurrentBilling = Omit<Billing, 'whileRunning'>;
 
+const notBilled = (words: string): CurrentBilling => ({ perHour: 0n, livePerHour: null, words });
+
+/** The billing of a rental in its current state, for lists, overviews and its own page. */
 export function rentalBilling(rental: Fields): Billing {
+  const current = currentBilling(rental);
+  return { ...current, whileRunning: priceWhileRunning(rental, current) };
+}
+
+function priceWhileRunning(rental: Fields, { perHour, livePerHour }: CurrentBilling): RunningPrice | null {
+  if (hasEnded(rental) || rental.currentTerm.termType === 'private-cloud') return null;
+  const price = usdToNano(rental.currentTerm.costPerHour);
+  const live = liveAmount(rental.liveCostPerHourNanoUsd);
+  if (live === null) return perHour === price ? null : { nano: price, isLive: false };
+  return livePerHour === live ? null : { nano: live, isLive: true };
+}
+
+function currentBilling(rental: Fields): CurrentBilling {
   const { status, currentTerm } = rental;
   if (status === 'Pending') {
     return rental.startedAt === null
@@ -58,11 +82,11 @@ export function rentalBilling(rental: Fields): Billing {
 }
 
 /** Restarting after a release: only the disk is billed until it runs. */
-function pending(rental: Fields): Billing {
+function pending(rental: Fields): CurrentBilling {
   return disk(rental, 'Only the disk is billed until the machine runs again.');
 }
 
-function disk(rental: Fields, words: string): Billing {
+function disk(rental: Fields, words: string): CurrentBilling {
   return {
     perHour: BigInt(rental.releasedCostPerHourNanoUsd ?? '0'),
     livePerHour: liveAmount(rental.liveReleasedCostPerHourNanoUsd),

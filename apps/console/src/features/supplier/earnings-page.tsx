@@ -8,6 +8,7 @@ import { useApiQuery } from '../../api/queries.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
+import { daysOfPeriod } from '../../ui/logic/daily-usd.ts';
 import { dayText } from '../../ui/logic/day-text.ts';
 import { Money } from '../../ui/money.tsx';
 import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
@@ -165,7 +166,9 @@ const dollars = (value: number): string => usdText(BigInt(Math.round(value * 1e9
 
 function Shares({ earnings }: Readonly<{ earnings: Earnings }>) {
   const { machines, days, from, until } = earnings;
-  const chart = useMemo(() => dayChart(days), [days]);
+  // Days instead of times: the end of the default period changes with each request, but not the chart.
+  const { firstDay, lastDay } = daysOfPeriod({ from, until });
+  const chart = useMemo(() => dayChart(days, { firstDay, lastDay }), [days, firstDay, lastDay]);
   if (machines.length === 0 && days.length === 0) {
     return (
       <Card>

@@ -20,15 +20,24 @@ describe('earningsPeriod', () => {
 });
 
 describe('dayChart', () => {
+  const day = (text: string, earnedNanoUsd: string) => ({
+    day: `${text}T00:00:00.000Z`,
+    gpuSeconds: 1,
+    earnedNanoUsd,
+  });
+
   it('has a bar for each day, including days without earnings', () => {
-    const day = (text: string, earnedNanoUsd: string) => ({
-      day: `${text}T00:00:00.000Z`,
-      gpuSeconds: 1,
-      earnedNanoUsd,
-    });
-    const chart = dayChart([day('2026-08-01', '1500000000'), day('2026-08-03', '-500000000')]);
+    const days = [day('2026-08-01', '1500000000'), day('2026-08-03', '-500000000')];
+    const chart = dayChart(days, { firstDay: '2026-08-01', lastDay: '2026-08-03' });
     expect(chart.seconds).toHaveLength(3);
     expect(chart.series[0]?.values).toEqual([1.5, 0, -0.5]);
-    expect(dayChart([]).seconds).toEqual([]);
+  });
+
+  it('covers the whole period if only one day has earnings', () => {
+    const period = { firstDay: '2026-11-01', lastDay: '2026-11-19' };
+    const chart = dayChart([day('2026-11-19', '9000000000')], period);
+    expect(chart.seconds).toHaveLength(19);
+    expect(chart.seconds[0]).toBe(Date.parse('2026-11-01') * 0.001);
+    expect(chart.series[0]?.values.filter((value) => value !== 0)).toEqual([9]);
   });
 });

@@ -1,4 +1,5 @@
 import type { Output } from '@millrace/sdk';
+import { dailyUsd, type DayRange } from '../../ui/logic/daily-usd.ts';
 
 type Day = Output<'supplierGetEarnings'>['days'][number];
 
@@ -19,22 +20,15 @@ export function earningsPeriod(search: {
   };
 }
 
-/** Bars for every day; rounded, unlike the table. */
-export function dayChart(days: readonly Day[]): {
+/** Bars for every day of the period, also without earnings; rounded, unlike the table. */
+export function dayChart(
+  days: readonly Day[],
+  range: DayRange,
+): {
   readonly seconds: readonly number[];
   readonly series: readonly { readonly label: string; readonly values: readonly number[] }[];
 } {
-  const known = new Map(
-    days.map(({ day, earnedNanoUsd }) => [Date.parse(day), Number(earnedNanoUsd) * 1e-9]),
-  );
-  const [first, last] = [days[0], days.at(-1)];
-  const seconds: number[] = [];
-  const values: number[] = [];
-  if (first !== undefined && last !== undefined) {
-    for (let ms = Date.parse(first.day); ms <= Date.parse(last.day); ms += dayMs) {
-      seconds.push(ms * 0.001);
-      values.push(known.get(ms) ?? 0);
-    }
-  }
-  return { seconds, series: [{ label: 'Earned', values }] };
+  const nanoByDay = new Map(days.map(({ day, earnedNanoUsd }) => [day.slice(0, 10), earnedNanoUsd]));
+  const { seconds, usd } = dailyUsd(nanoByDay, range);
+  return { seconds, series: [{ label: 'Earned', values: usd }] };
 }

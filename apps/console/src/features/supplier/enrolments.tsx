@@ -63,7 +63,7 @@ const columns: readonly Column<Enrolment>[] = [
             {name}
           </TextLink>
         )}
-        <span className="text-soft block text-xs font-normal break-all">{endpoint}</span>
+        <span className="text-soft block text-xs font-normal wrap-anywhere">{endpoint}</span>
       </>
     ),
   },

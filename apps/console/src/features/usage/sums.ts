@@ -1,4 +1,5 @@
-import { percentOf, splitBy } from '@millrace/sdk/text';
+import { percentOf } from '@millrace/sdk/text';
+import { dailyUsd, type DayRange } from '../../ui/logic/daily-usd.ts';
 import { products, type UsageRow } from '../money/spend.ts';
 import type { Grouping, Period } from './search.ts';
 
@@ -70,19 +71,9 @@ export function sumLines(lines: readonly UsageLine[]): UsageLine {
 /** Includes days without charges. */
 export function dailyChart(
   days: readonly UsageRow[],
-  { firstDay, lastDay }: Pick<Period, 'firstDay' | 'lastDay'>,
+  range: DayRange,
 ): { readonly seconds: readonly number[]; readonly usd: readonly number[] } {
-  const byDay = new Map(days.map(({ group, amountNanoUsd }) => [group, amountNanoUsd]));
-  const seconds: number[] = [];
-  const usd: number[] = [];
-  const [last] = splitBy(Date.parse(lastDay), 1000);
-  const [first] = splitBy(Date.parse(firstDay), 1000);
-  for (let second = first; second <= last; second += 86_400) {
-    seconds.push(second);
-    // Approximate, for the bar height; the table is exact.
-    usd.push(Number(byDay.get(new Date(second * 1000).toISOString().slice(0, 10)) ?? '0') * 1e-9);
-  }
-  return { seconds, usd };
+  return dailyUsd(new Map(days.map(({ group, amountNanoUsd }) => [group, amountNanoUsd])), range);
 }
 
 /** `12 %`, or `under 1 %` for any smaller positive share. */

@@ -19,6 +19,9 @@ export function AttachCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
   const denied = session.mayNot('volumes:write');
   const [detaching, setDetaching] = useState<number | null>(null);
   const { nameOf } = useResourceNames([], ['rental']);
+  const rentalText = (id: number): string =>
+    nameOf({ kind: 'rental', id: String(id) }) ?? `rental ${String(id)}`;
+  const detachingText = detaching === null ? '' : rentalText(detaching);
   return (
     <Card title="Rentals" about="Rentals that can mount this volume.">
       {volume.attachedRentals.length === 0 ? (
@@ -62,7 +65,7 @@ export function AttachCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
       )}
       {session.may('rentals:read') && <Attach volume={volume} denied={denied} />}
       <ConfirmDialog
-        title={`Detach ${volume.label} from rental ${String(detaching ?? '')}?`}
+        title={`Detach ${volume.label} from ${detachingText}?`}
         open={detaching !== null}
         onClose={() => setDetaching(null)}
         action="Detach"
@@ -74,7 +77,7 @@ export function AttachCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
           })
         }
         changes={['volumes', 'rentals']}
-        onDone={(toast) => toast(`Detached ${volume.label} from rental ${String(detaching)}`)}
+        onDone={(toast) => toast(`Detached ${volume.label} from ${detachingText}`)}
       >
         <p>
           Unmount the volume on the machine first. The storage server rejects the rental within about a
@@ -135,9 +138,8 @@ function Attach({ volume, denied }: Readonly<{ volume: VolumeDetail; denied: str
             </div>
             {none !== false && (
               <p className="text-soft text-xs">
-                {none}{' '}
                 <TextLink to="/catalog" search={{ region: volume.region, type: 'bare-metal' }}>
-                  View offers
+                  View offers of bare metal in {volume.region}
                 </TextLink>
               </p>
             )}

@@ -60,7 +60,7 @@ export function DisableWebhook({ webhook, onClose }: Props) {
       onDone={(toast) => toast('Webhook disabled', webhook.url)}
     >
       <p>
-        No events are sent to <span className="break-all">{webhook.url}</span>, and pending deliveries are
+        No events are sent to <span className="wrap-anywhere">{webhook.url}</span>, and pending deliveries are
         cancelled. Events are kept, so you can resend them after enabling the webhook.
       </p>
     </ConfirmDialog>
@@ -84,7 +84,7 @@ export function DeleteWebhook({ webhook, onClose }: Props) {
       }}
     >
       <p>
-        No events are sent to <span className="break-all">{webhook.url}</span>. Its secret and delivery
+        No events are sent to <span className="wrap-anywhere">{webhook.url}</span>. Its secret and delivery
         history are deleted. Events are kept.
       </p>
     </ConfirmDialog>

@@ -41,7 +41,7 @@ export function webhookHealth({ status, disabledReason, failingSince, lastSuccee
     return {
       tone: 'warn',
       label: 'failing',
-      why: 'Deliveries are failing. Each is retried for a day and a half, and the webhook is disabled after five days.',
+      why: 'Its list of deliveries has the error of each attempt. A delivery is retried for a day and a half, and after five days the webhook is disabled.',
     };
   }
   return lastSucceededAt === null

@@ -22,7 +22,7 @@ const columns: readonly Column<Webhook>[] = [
     main: true,
     cell: ({ id, url, description }) => (
       <>
-        <TextLink to="/webhooks/$webhookId" params={{ webhookId: id }} className="break-all">
+        <TextLink to="/webhooks/$webhookId" params={{ webhookId: id }} className="wrap-anywhere">
           {url}
         </TextLink>
         {description !== '' && <span className="text-soft block font-normal">{description}</span>}

@@ -1,20 +1,14 @@
 import { useMemo, useState } from 'react';
 import { ChartControls } from './controls.tsx';
 import { DataTable } from './data-table.tsx';
-import { breakAtGaps, sampleInterval } from './gaps.ts';
+import { leastZoom, wholeRange } from './domain.ts';
+import { breakAtGaps } from './gaps.ts';
 import { HoverCard, pointText } from './hover-card.tsx';
 import { PointSlider } from './point-slider.tsx';
 import { timeTexts } from './time-text.ts';
-import { DEFAULT_HEIGHT, type ChartProps, type TimeRange } from './types.ts';
+import { DEFAULT_HEIGHT, type ChartProps } from './types.ts';
 import { usePlot } from './use-plot.ts';
 import { indicesIn, zoomAround } from './zoom.ts';
-
-const daySeconds = 86_400;
-
-function wholeRange(seconds: readonly number[], kind: ChartProps['kind']): TimeRange {
-  const margin = kind === 'bars' || seconds.length < 2 ? daySeconds * 0.5 : 0;
-  return { min: (seconds[0] ?? 0) - margin, max: (seconds.at(-1) ?? 0) + margin };
-}
 
 export function ChartCanvas(props: ChartProps) {
   const { label, seconds, series, format, kind = 'line', height = DEFAULT_HEIGHT, base = 'decimal' } = props;
@@ -40,7 +34,7 @@ export function ChartCanvas(props: ChartProps) {
   const time = times.point(input.seconds[index] ?? 0);
   const zoomBy = (factor: number): void => {
     const centre = point === null ? (range.min + range.max) * 0.5 : (input.seconds[point.index] ?? range.min);
-    zoomTo(zoomAround(range, factor, { centre, whole, least: sampleInterval(seconds) * 2 }));
+    zoomTo(zoomAround(range, factor, { centre, whole, least: leastZoom(seconds) }));
   };
   return (
     <figure className="min-w-0">

@@ -1,5 +1,6 @@
 import uPlot from 'uplot';
 import { scaleTicks, tickLabels } from './scale.ts';
+import { axisRange } from './domain.ts';
 import { lonePoints } from './gaps.ts';
 import type { Palette } from './palette.ts';
 import type { timeTexts } from './time-text.ts';
@@ -52,8 +53,6 @@ export function plotOptions(drawing: Drawing): uPlot.Options {
 
 function axesAndScales({ base, format, whole, seconds, palette, times }: Drawing): Partial<uPlot.Options> {
   let ticks: readonly number[] = [];
-  const first = seconds[0];
-  const last = seconds.at(-1);
   const axis: uPlot.Axis = {
     stroke: () => palette().text,
     font: palette().font,
@@ -63,9 +62,7 @@ function axesAndScales({ base, format, whole, seconds, palette, times }: Drawing
   return {
     scales: {
       x: {
-        // A reset sets the range of the data; bars need half a day more on each side.
-        range: (_, low, high) =>
-          low === first && high === last ? [whole.min, whole.max] : [low ?? whole.min, high ?? whole.max],
+        range: (_, low, high) => axisRange({ low, high }, { seconds, whole }),
       },
       y: {
         // The highest visible point is never above the top grid line.

@@ -66,7 +66,8 @@ export function usePlot(input: PlotInput): Plot {
     watcher.observe(element);
     const stopPalette = onPaletteChange(() => {
       palette = readPalette(element);
-      plot.redraw(false, true);
+      // Rebuilds the paths, because uPlot stores the colour of bars in them. Labels may need more space in another font.
+      plot.redraw(true, true);
     });
     return () => {
       stopPalette();

@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { withoutBidiControls } from '../../bidi-text.ts';
 import { member, organisation, organisationName, organisationStatus, role } from '../v2/organisations.ts';
 import { auditEntry, auditQuery } from '../v2/audit-log.ts';
-import { adminOperation, auditReason, organisationId, pageOf, pageQuery } from '../../operation-builders.ts';
+import {
+  adminOperation,
+  auditReason,
+  nanoUsd,
+  organisationId,
+  pageOf,
+  pageQuery,
+} from '../../operation-builders.ts';
 
 /** Operator operations: organisations and their members. */
 
@@ -12,6 +19,7 @@ export const adminOrganisation = z
     homeCell: z.int().min(0).max(1023).meta({ description: 'The cell that stores its money.' }),
     suspendedAt: z.iso.datetime().nullable(),
     suspendedReason: z.string().nullable(),
+    balanceNanoUsd: nanoUsd.meta({ description: 'Balance in live mode, including held money.' }),
   })
   .meta({ id: 'AdminOrganisation' });
 

@@ -1,11 +1,20 @@
 import { Fault } from '@millrace/platform/fault';
 import { requirePrincipal } from '@millrace/platform/http';
+import type { Reader } from '@millrace/platform/db';
 import { parseId, type OrgId } from '@millrace/platform/ids';
+import type { NanoUsd } from '@millrace/platform/money';
+import type { Organisation } from '../model/identity.ts';
 import type { PublishKeyChange } from '../keys/key-changes.ts';
 import { addMember, createOrganisation, setOrganisationStatus } from './admin.service.ts';
 import type { RunningWorkloads } from './admin.service.ts';
 import { listInstallationAuditLog } from '../model/audit.store.ts';
-import { auditFilterOf, toWireAdminOrganisation, toWireAudit, toWireMember } from '../identity.wire.ts';
+import {
+  auditFilterOf,
+  toWireAdminOrganisation,
+  toWireAudit,
+  toWireMember,
+  type WireAdminOrganisation,
+} from '../identity.wire.ts';
 import { findOrganisation, listAllOrganisations, listMembers } from '../model/organisations.store.ts';
 import { operatorAuditContext, pageById, positionFromCursor, readCommitted } from '../route-helpers.ts';
 import type { RouteDeps } from '../route-helpers.ts';
@@ -15,7 +24,15 @@ export interface AdminRoutes extends RouteDeps {
   readonly work: RunningWorkloads;
   /** The home cell of new organisations. */
   readonly homeCell: number;
+  /** Balances in live mode, in one query. Passed in, because this feature does not read the ledger. */
+  readonly liveBalances: ReadLiveBalances;
 }
+
+/** Organisations without money are missing from the map. */
+export type ReadLiveBalances = (
+  reader: Reader,
+  orgIds: readonly OrgId[],
+) => Promise<ReadonlyMap<OrgId, NanoUsd>>;
 
 /** Operator routes for all organisations of the installation. */
 export function serveAdmin(routes: AdminRoutes): void {
@@ -25,12 +42,25 @@ export function serveAdmin(routes: AdminRoutes): void {
   serveInstallationAuditLog(routes);
 }
 
-function serveOrganisations({ server, operations, db, homeCell }: AdminRoutes): void {
+/** Converts organisations to responses with their balances. */
+const withBalance =
+  ({ liveBalances }: Pick<AdminRoutes, 'liveBalances'>) =>
+  async (reader: Reader, organisation: Organisation): Promise<WireAdminOrganisation> => {
+    const balances = await liveBalances(reader, [organisation.id]);
+    return toWireAdminOrganisation(organisation, balances.get(organisation.id));
+  };
+
+function serveOrganisations({ server, operations, db, homeCell, liveBalances }: AdminRoutes): void {
+  const wireOf = withBalance({ liveBalances });
   server.serve(operations.adminListOrganisations, async ({ query }) => {
     const { limit, status = null, search = null } = query;
     const after = positionFromCursor('org', query.cursor);
     const rows = await listAllOrganisations(db, { limit, status, search, after });
-    return pageById(rows, limit, toWireAdminOrganisation);
+    const balances = await liveBalances(
+      db,
+      rows.map(({ id }) => id),
+    );
+    return pageById(rows, limit, (row) => toWireAdminOrganisation(row, balances.get(row.id)));
   });
 
   server.serve(operations.adminCreateOrganisation, ({ body, context, transact }) =>
@@ -40,14 +70,14 @@ function serveOrganisations({ server, operations, db, homeCell }: AdminRoutes): 
       const cause = { ...operatorAuditContext(context), reason: body.reason };
       const { organisation } = await createOrganisation(tx, cause, request);
       const resource = { kind: 'organisation', id: organisation.id };
-      return { body: toWireAdminOrganisation(organisation), resource };
+      return { body: await wireOf(tx, organisation), resource };
     }),
   );
 
   server.serve(operations.adminGetOrganisation, async ({ params }) => {
     const organisation = await findOrganisation(db, requireOrgId(params.organisationId));
     if (organisation === null) throw new Fault('ORGANISATION_NOT_FOUND');
-    return toWireAdminOrganisation(organisation);
+    return wireOf(db, organisation);
   });
 }
 
@@ -70,7 +100,8 @@ function serveMembers({ server, operations, db }: AdminRoutes): void {
   );
 }
 
-function serveSuspensions({ server, operations, announce, work }: AdminRoutes): void {
+function serveSuspensions({ server, operations, announce, work, liveBalances }: AdminRoutes): void {
+  const wireOf = withBalance({ liveBalances });
   server.serve(operations.adminSuspendOrganisation, ({ params, body, context, transact }) => {
     const orgId = requireOrgId(params.organisationId);
     if (orgId === requirePrincipal(context).orgId) {
@@ -83,7 +114,7 @@ function serveSuspensions({ server, operations, announce, work }: AdminRoutes): 
       const request = { status: 'suspended', ...body } as const;
       const cause = operatorAuditContext(context);
       const organisation = await setOrganisationStatus(tx, { announce, work }, cause, orgId, request);
-      return { body: toWireAdminOrganisation(organisation), resource: { kind: 'organisation', id: orgId } };
+      return { body: await wireOf(tx, organisation), resource: { kind: 'organisation', id: orgId } };
     });
   });
 
@@ -93,7 +124,7 @@ function serveSuspensions({ server, operations, announce, work }: AdminRoutes): 
       const request = { status: 'active', ...body } as const;
       const cause = operatorAuditContext(context);
       const organisation = await setOrganisationStatus(tx, { announce, work }, cause, orgId, request);
-      return { body: toWireAdminOrganisation(organisation), resource: { kind: 'organisation', id: orgId } };
+      return { body: await wireOf(tx, organisation), resource: { kind: 'organisation', id: orgId } };
     }),
   );
 }

@@ -1,4 +1,6 @@
+import type { OrgId } from '@millrace/platform/ids';
 import { afterAll, describe, expect, it } from 'vitest';
+import { credit, usd } from '../../money.fixture.ts';
 import { seedOrganisation, startRoutes, type SeededOrganisation } from '../../routes.fixture.ts';
 
 const fixture = await startRoutes();
@@ -167,6 +169,18 @@ describe('operators', () => {
     );
     expect((await admin('GET', 'organisations?status=active&limit=1')).json.items).toHaveLength(1);
     expect((await admin('GET', `organisations/${made.json.id}`)).json.id).toBe(made.json.id);
+  });
+
+  it('read the live balance of each organisation in the list', async () => {
+    const owner = { email: 'rich@example.com' };
+    const made = await admin('POST', 'organisations', { name: 'Balance Ltd', owner });
+    expect(made.json.balanceNanoUsd).toBe('0');
+    const { id: orgId } = made.json as { id: OrgId };
+    await credit(fixture, orgId, { amount: usd(12.5) });
+    await credit(fixture, orgId, { amount: usd(100), mode: 'test' });
+    const { items } = (await admin('GET', 'organisations?search=balance-ltd')).json;
+    expect(items).toMatchObject([{ id: orgId, balanceNanoUsd: '12500000000' }]);
+    expect((await admin('GET', `organisations/${orgId}`)).json.balanceNanoUsd).toBe('12500000000');
   });
 
   it('find organisations by part of their name or slug, without wildcards', async () => {

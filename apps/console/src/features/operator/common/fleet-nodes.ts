@@ -28,3 +28,16 @@ export function filterNodes(nodes: readonly FleetNode[], filter: FleetFilter): r
         )),
   );
 }
+
+export function fleetChoices(nodes: readonly FleetNode[]): {
+  readonly regions: readonly string[];
+  readonly providers: readonly string[];
+  readonly gpus: readonly string[];
+} {
+  const sorted = (values: Iterable<string>): readonly string[] => [...new Set(values)].toSorted();
+  return {
+    regions: sorted(nodes.map(({ region }) => region)),
+    providers: sorted(nodes.map(({ providerId }) => providerId)),
+    gpus: sorted(nodes.flatMap(({ gpus }) => gpus.map(({ gpuType }) => gpuType))),
+  };
+}

@@ -4,13 +4,12 @@ import {
   cellStates,
   countsOf,
   countsText,
-  fleetChoices,
   groupFleet,
   drawLegendCell,
   nodeText,
   drawNode,
 } from './fleet-layout.ts';
-import { filterNodes } from '../common/fleet-nodes.ts';
+import { fleetChoices, filterNodes } from '../common/fleet-nodes.ts';
 import { makeCluster, makeFleet, makeNode } from '../fleet.fixture.ts';
 
 describe('cellState', () => {

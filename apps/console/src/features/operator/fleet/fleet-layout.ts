@@ -125,19 +125,6 @@ export function groupFleet(
     .toSorted((a, b) => compare(a.region, b.region));
 }
 
-export function fleetChoices(nodes: readonly FleetNode[]): {
-  readonly regions: readonly string[];
-  readonly providers: readonly string[];
-  readonly gpus: readonly string[];
-} {
-  const sorted = (values: Iterable<string>): readonly string[] => [...new Set(values)].toSorted();
-  return {
-    regions: sorted(nodes.map(({ region }) => region)),
-    providers: sorted(nodes.map(({ providerId }) => providerId)),
-    gpus: sorted(nodes.flatMap(({ gpus }) => gpus.map(({ gpuType }) => gpuType))),
-  };
-}
-
 const cell = 10;
 const gap = 3;
 const step = cell + gap;

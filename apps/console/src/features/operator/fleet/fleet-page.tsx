@@ -11,15 +11,8 @@ import { EmptyState, QueryView } from '../../../ui/states.tsx';
 import { Table, type Column } from '../../../ui/table.tsx';
 import { Tabs } from '../../../ui/tabs.tsx';
 import { FleetMap, Legend } from './fleet-map.tsx';
-import {
-  countsOf,
-  countsText,
-  fleetChoices,
-  groupFleet,
-  refreshMs,
-  type FleetCluster,
-} from './fleet-layout.ts';
-import { filterNodes, type FleetFilter, type FleetNode } from '../common/fleet-nodes.ts';
+import { countsOf, countsText, groupFleet, refreshMs, type FleetCluster } from './fleet-layout.ts';
+import { fleetChoices, filterNodes, type FleetFilter, type FleetNode } from '../common/fleet-nodes.ts';
 import { nodeStatuses } from './fleet-search.ts';
 import { operatorPage } from '../common/operator-page.tsx';
 import { Form } from '../../../ui/form.tsx';
@@ -118,14 +111,15 @@ const troubledStatuses = ['node_offline', 'node_quarantined'] as const;
 
 function Overview({ nodes, isFiltered }: Readonly<{ nodes: readonly FleetNode[]; isFiltered: boolean }>) {
   const counts = useMemo(() => countsOf(nodes), [nodes]);
+  const unavailable = counts.gpus - counts.rented - counts.free;
   const troubled = nodes.filter(({ status }) => troubledStatuses.some((each) => each === status));
   return (
     <KeyFigures
       items={[
         { label: 'Nodes', value: counts.nodes, note: isFiltered ? 'matching the filter' : 'in the fleet' },
-        { label: 'GPUs', value: counts.gpus },
+        { label: 'GPUs', value: counts.gpus, note: 'of live and test mode' },
         { label: 'Sold', value: counts.rented, note: 'including unreachable nodes' },
-        { label: 'Free', value: counts.free },
+        { label: 'Free', value: counts.free, note: `${String(unavailable)} unavailable` },
         { label: 'Unhealthy nodes', value: troubled.length, note: <Troubled nodes={troubled} /> },
       ]}
     />

@@ -1,6 +1,6 @@
 import type { Output } from '@millrace/sdk';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState, type ReactNode } from 'react';
+import { useMemo, useState, type ReactNode } from 'react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint, CopyButton } from '../../../ui/copy.tsx';
@@ -64,6 +64,8 @@ function NodeLoaded() {
 }
 
 function NodeDetail({ node, announcement }: NodeProps & { readonly announcement: ReactNode }) {
+  const { id, name } = node;
+  const names = useMemo(() => new Map([[id, name]]), [id, name]);
   return (
     <>
       <PageHeader
@@ -98,7 +100,7 @@ function NodeDetail({ node, announcement }: NodeProps & { readonly announcement:
         <RentalTable filter={{ nodeId: node.id }} empty="No rentals on this node" />
       </Card>
       <Card title="Maintenance" flush actions={<AnnounceButton nodes={[node]} />}>
-        <WindowTable filter={{ nodeId: node.id }} />
+        <WindowTable filter={{ nodeId: node.id }} names={names} />
       </Card>
       <NodeHistory node={node} />
       <CommandHint command={`millrace admin node get ${node.id}`} />

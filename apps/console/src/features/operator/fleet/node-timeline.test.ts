@@ -3,9 +3,16 @@ import { nodeTimeline, timelineActor } from './node-timeline.ts';
 
 const at = (minute: number): string => new Date(Date.UTC(2026, 7, 1, 12, minute)).toISOString();
 const transitions = [
-  { seq: 3, from: 'node_ready', to: 'node_draining', reason: 'fan', actor: 'usr_me', at: at(40) },
-  { seq: 2, from: 'node_registering', to: 'node_ready', reason: 'read', actor: 'sync', at: at(5) },
-  { seq: 1, from: null, to: 'node_registering', reason: 'found', actor: 'sync', at: at(0) },
+  { seq: 3, from: 'node_ready', to: 'node_draining', reason: 'fan', actor: 'operator:usr_me', at: at(40) },
+  {
+    seq: 2,
+    from: 'node_registering',
+    to: 'node_ready',
+    reason: 'read',
+    actor: 'system:fleet-sync',
+    at: at(5),
+  },
+  { seq: 1, from: null, to: 'node_registering', reason: 'found', actor: 'system:fleet-sync', at: at(0) },
 ] as const;
 
 describe('nodeTimeline', () => {
@@ -19,8 +26,8 @@ describe('nodeTimeline', () => {
   });
 
   it('tells users from parts of the platform', () => {
-    expect(timelineActor('usr_me', 'usr_me')).toEqual({ kind: 'user', id: 'usr_me', isMe: true });
-    expect(timelineActor('usr_other', 'usr_me')).toMatchObject({ kind: 'user', isMe: false });
-    expect(timelineActor('sync', 'usr_me')).toEqual({ kind: 'platform', name: 'sync' });
+    expect(timelineActor('operator:usr_me', 'usr_me')).toEqual({ kind: 'user', id: 'usr_me', isMe: true });
+    expect(timelineActor('operator:usr_other', 'usr_me')).toMatchObject({ kind: 'user', isMe: false });
+    expect(timelineActor('system:fleet-sync', 'usr_me')).toEqual({ kind: 'platform', name: 'fleet sync' });
   });
 });

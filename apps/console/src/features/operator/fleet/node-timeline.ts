@@ -18,11 +18,11 @@ export type TimelineActor =
   | { readonly kind: 'user'; readonly id: string; readonly isMe: boolean }
   | { readonly kind: 'platform'; readonly name: string };
 
-const userId = /^usr_/;
-
+/** The service names the kind of an actor first: `operator:usr_…`, `system:fleet-sync`. */
 export function timelineActor(actor: string, myId: string): TimelineActor {
-  if (userId.test(actor)) return { kind: 'user', id: actor, isMe: actor === myId };
-  return { kind: 'platform', name: actor };
+  const [, kind, name = actor] = /^(\w+):(.+)$/.exec(actor) ?? [];
+  if (kind === 'operator') return { kind: 'user', id: name, isMe: name === myId };
+  return { kind: 'platform', name: name.replaceAll('-', ' ') };
 }
 
 /** States of a node with the time that each lasted. Transitions are newest first, as the service sends them. */

@@ -1,9 +1,10 @@
 import type { Input, Item } from '@millrace/sdk';
 import { CalendarClock } from 'lucide-react';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { nowMs } from '../../../api/clock.ts';
 import { Badge, type Tone } from '../../../ui/badge.tsx';
 import { TextField } from '../../../ui/field.tsx';
+import { TextLink } from '../../../ui/link.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
@@ -41,7 +42,37 @@ function Cancel({ window }: Readonly<{ window: Window }>) {
   );
 }
 
-const columns: readonly Column<Window>[] = [
+/** The other nodes are shown as a count. */
+const NODES_SHOWN = 3;
+
+function WindowNodes({ ids, names }: Readonly<{ ids: readonly string[]; names: NodeNames }>) {
+  const named = ids.flatMap((id) => {
+    const name = names.get(id);
+    return name === undefined ? [] : [{ id, name }];
+  });
+  const shown = named.slice(0, NODES_SHOWN);
+  const more = ids.length - shown.length;
+  const moreNames = named.slice(NODES_SHOWN).map(({ name }) => name);
+  return (
+    <span className="flex flex-wrap justify-end gap-x-2 md:justify-start">
+      {shown.map(({ id, name }) => (
+        <TextLink key={id} to="/operator/nodes/$nodeId" params={{ nodeId: id }} className="wrap-anywhere">
+          {name}
+        </TextLink>
+      ))}
+      {more > 0 && (
+        <span className="text-soft" title={moreNames.join(', ')}>
+          {shown.length > 0 && 'and '}
+          {more} {shown.length > 0 ? 'more' : 'nodes'}
+        </span>
+      )}
+    </span>
+  );
+}
+
+export type NodeNames = ReadonlyMap<string, string>;
+
+const columnsOf = (names: NodeNames): readonly Column<Window>[] => [
   { head: 'Summary', main: true, cell: ({ summary }) => summary },
   { head: 'Status', cell: ({ status }) => <Badge tone={tones[status]}>{status.replaceAll('_', ' ')}</Badge> },
   {
@@ -53,22 +84,29 @@ const columns: readonly Column<Window>[] = [
     ),
   },
   { head: 'Drains from', cell: ({ drainsAt }) => <Timestamp at={drainsAt} /> },
-  { head: 'Nodes', right: true, cell: ({ nodeIds }) => nodeIds.length },
+  { head: 'Nodes', cell: ({ nodeIds }) => <WindowNodes ids={nodeIds} names={names} /> },
   { head: 'Affected rentals', right: true, cell: ({ affectedRentalCount }) => affectedRentalCount },
   { head: 'Actions', cell: (window) => <Cancel window={window} /> },
 ];
 
 export function WindowTable({
   filter,
-}: Readonly<{ filter: Omit<Input<'adminListMaintenanceWindows'>, 'limit' | 'cursor'> }>) {
+  names,
+}: Readonly<{
+  filter: Omit<Input<'adminListMaintenanceWindows'>, 'limit' | 'cursor'>;
+  /** Names by node id; undefined while they load. Nodes without a name are counted. */
+  names: NodeNames | undefined;
+}>) {
   const pages = usePages(
     ['admin', 'windows', filter],
     (client, signal) => client.admin.maintenanceWindows.list({ ...filter, limit: 20 }, { signal }),
     { refetchMs: 10_000 },
   );
+  const columns = useMemo(() => columnsOf(names ?? new Map()), [names]);
   return (
     <PagedTable
       pages={pages}
+      isWaiting={names === undefined}
       what="maintenance windows"
       caption="Maintenance windows"
       columns={columns}

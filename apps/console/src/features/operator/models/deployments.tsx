@@ -3,7 +3,7 @@ import { percentOf } from '@millrace/sdk/text';
 import { Rocket } from 'lucide-react';
 import { useState } from 'react';
 import { Badge, type Tone } from '../../../ui/badge.tsx';
-import { Id } from '../../../ui/copy.tsx';
+import { CopyButton } from '../../../ui/copy.tsx';
 import { CheckboxField, SelectField, TextField } from '../../../ui/field.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { EmptyState } from '../../../ui/states.tsx';
@@ -40,9 +40,9 @@ const columnsOf = (deployments: readonly Deployment[]): readonly Column<Deployme
   {
     head: 'Model',
     main: true,
-    cell: ({ model, upstreamModel }) => (
+    cell: ({ id, model, upstreamModel }) => (
       <span className="break-all">
-        {model}
+        {model} <CopyButton text={id} what={`deployment ID of ${model}`} />
         {upstreamModel !== model && (
           <span className="text-soft block text-xs font-normal">upstream: {upstreamModel}</span>
         )}
@@ -54,7 +54,7 @@ const columnsOf = (deployments: readonly Deployment[]): readonly Column<Deployme
     cell: ({ engine, address, region, hasApiKey }) => (
       <>
         {engine}, {region}
-        <span className="text-soft block text-xs break-all">
+        <span className="text-soft block text-xs wrap-anywhere">
           {address}
           {hasApiKey && ', with API key'}
         </span>
@@ -89,7 +89,6 @@ const columnsOf = (deployments: readonly Deployment[]): readonly Column<Deployme
     ),
   },
   { head: 'Max concurrency', right: true, cell: ({ maxConcurrency }) => maxConcurrency ?? 'no limit' },
-  { head: 'ID', cell: ({ id }) => <Id value={id} what="deployment ID" /> },
   {
     head: 'Actions',
     cell: (deployment) => (

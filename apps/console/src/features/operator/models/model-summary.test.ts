@@ -36,7 +36,8 @@ describe('modelAvailability', () => {
   it.each([
     [chat, [up], ['price'], 'yes'],
     [chat, [up], [], 'no: set a price'],
-    [chat, [], [], 'no: register an engine'],
+    [chat, [], ['price'], 'no: register an engine'],
+    [chat, [], [], 'no: register an engine and set a price'],
     [chat, [down], ['price'], 'no: 0 of 1 healthy'],
     [{ ...chat, modality: 'image' as const }, [up], [], 'yes'],
     [{ ...chat, mode: 'test' as const }, [], [], 'with test keys'],

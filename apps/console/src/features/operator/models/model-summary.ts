@@ -18,8 +18,11 @@ export function modelAvailability(
 ): { readonly tone: 'good' | 'warn' | 'bad' | 'plain'; readonly words: string } {
   if (!model.enabled) return { tone: 'plain', words: 'retired' };
   if (model.mode === 'test') return { tone: 'good', words: 'with test keys' };
-  if (deployments.length === 0) return { tone: 'warn', words: 'no: register an engine' };
-  if (prices.length === 0 && needsPrice(model)) return { tone: 'warn', words: 'no: set a price' };
+  const steps = [
+    ...(deployments.length === 0 ? ['register an engine'] : []),
+    ...(prices.length === 0 && needsPrice(model) ? ['set a price'] : []),
+  ];
+  if (steps.length > 0) return { tone: 'warn', words: `no: ${steps.join(' and ')}` };
   const { tone, words } = modelHealth(deployments);
   return tone === 'bad' ? { tone, words: `no: ${words}` } : { tone: 'good', words: 'yes' };
 }

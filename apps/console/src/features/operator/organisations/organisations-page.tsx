@@ -49,27 +49,13 @@ const columnsOf = (supplierIds: ReadonlySet<string>): readonly Column<Organisati
       </>
     ),
   },
-  { head: 'Balance', right: true, cell: ({ id }) => <Balance organisationId={id} /> },
+  {
+    head: 'Balance',
+    right: true,
+    cell: ({ balanceNanoUsd }) => <HeadlineMoney nano={balanceNanoUsd} />,
+  },
   { head: 'Created', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
 ];
-
-/** The list operation has no balance, so each organisation is read for it, once. */
-function Balance({ organisationId }: Readonly<{ organisationId: string }>) {
-  const { data, error } = useApiQuery(
-    ['admin', 'organisation', organisationId, 'balance'],
-    (client, signal) => client.admin.organisations.getBalance({ organisationId }, { signal }),
-  );
-  return (
-    // As wide as most amounts, so that the columns do not move.
-    <span className="inline-block min-w-24">
-      {data === undefined ? (
-        <span className="text-soft">{error === null ? '…' : 'unknown'}</span>
-      ) : (
-        <HeadlineMoney nano={data.balanceNanoUsd} />
-      )}
-    </span>
-  );
-}
 
 function useSupplierIds() {
   return useApiQuery(['admin', 'suppliers', 'ids'], async (client, signal) => {

@@ -41,7 +41,7 @@ export function GpuUseCard({ gpus }: Readonly<{ gpus: AdminOverview['gpus'] }>) 
   return (
     <Card
       title="Utilisation by GPU type"
-      about="GPUs of live mode that are rented now"
+      about="GPUs of live mode. The bar begins with rented GPUs and ends with unavailable ones."
       actions={<TextLink to="/operator/fleet">Fleet</TextLink>}
       flush
     >

@@ -178,7 +178,7 @@ const columns: readonly Column<Cluster>[] = [
     cell: ({ driver, engine, endpoint }) => (
       <>
         {engine ?? driver}
-        <span className="text-soft block text-xs break-all">{endpoint}</span>
+        <span className="text-soft block text-xs wrap-anywhere">{endpoint}</span>
       </>
     ),
   },

@@ -1,16 +1,16 @@
-import { usdText, usdToNano } from '@millrace/sdk/text';
 import { useNavigate } from '@tanstack/react-router';
 import { SearchX, Server } from 'lucide-react';
 import { Button } from '../../../ui/button.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
-import { LiveCost, Money, PerHour } from '../../../ui/money.tsx';
+import { Money } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { RelativeTime } from '../../../ui/time.tsx';
 import { RentalFilters } from './filters.tsx';
 import { PAGE_SIZE, PAGES_MAX } from './paging.ts';
 import { rentalBilling } from '../billing.ts';
-import { hasEnded, isChanging, rentalTitle, rentalHardwareText, type Rental } from '../rental.ts';
+import { HourlyCost } from '../hourly-cost.tsx';
+import { isChanging, rentalTitle, rentalHardwareText, type Rental } from '../rental.ts';
 import { RentalActions } from '../dialogs/rental-actions.tsx';
 import { RentalState } from '../rental-state.tsx';
 import type { RentalsSearch } from '../search.ts';
@@ -35,7 +35,7 @@ const columns: readonly Column<Rental>[] = [
   { head: 'Name', main: true, cell: (rental) => <Name rental={rental} /> },
   { head: 'Status', cell: (rental) => <RentalState rental={rental} /> },
   { head: 'Region', cell: ({ region }) => <span className="whitespace-nowrap">{region}</span> },
-  { head: 'Cost per hour', right: true, cell: (rental) => <CurrentCost rental={rental} /> },
+  { head: 'Cost per hour', right: true, cell: (rental) => <HourlyCost {...rentalBilling(rental)} /> },
   {
     head: 'Spent so far',
     right: true,
@@ -81,21 +81,6 @@ export function LiveList({ search }: Readonly<{ search: RentalsSearch }>) {
           columns={columns}
         />
       </Card>
-    </>
-  );
-}
-
-/** The current cost, and the price while running if that differs. */
-function CurrentCost({ rental }: Readonly<{ rental: Rental }>) {
-  const { perHour, livePerHour, isPrepaid } = rentalBilling(rental);
-  const price = usdToNano(rental.currentTerm.costPerHour);
-  const differs = perHour !== price && !hasEnded(rental);
-  return (
-    <>
-      <PerHour nano={perHour} />
-      <LiveCost nano={livePerHour ?? rental.liveCostPerHourNanoUsd} perHour />
-      {differs && <span className="text-soft block text-xs">{`${usdText(price)}/h while running`}</span>}
-      {isPrepaid && <span className="text-soft block text-xs">from the reserved term</span>}
     </>
   );
 }
