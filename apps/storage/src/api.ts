@@ -1,23 +1,23 @@
-import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { DriverError, isDriverError } from '@millrace/compute';
 import type { Timer } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
 import { httpStatusOf, volumeSpecBody } from '@millrace/storage/wire';
+import type { AcceptedClients } from './accepted-clients.ts';
 import { Slots } from './slots.ts';
 import type { Volumes } from './volumes.ts';
 
 export interface ApiDeps {
-  readonly volumes: Volumes;
+  readonly volumes: Pick<Volumes, 'ensure' | 'list' | 'remove' | 'removeSnapshot' | 'snapshot'>;
   readonly clock: Timer;
   readonly log: Logger;
   /** PEM. */
   readonly certificate: string;
   readonly key: string;
-  /** PEM. Only clients with one of these certificates may send requests. */
-  readonly clientCertificates: string;
+  readonly clients: AcceptedClients;
 }
 
 const maxBodyBytes = 1_048_576;
@@ -27,27 +27,31 @@ const maxConcurrentLists = 16;
 /** The client has timed out by then. The work continues and blocks only its own volume. */
 const requestTimeoutMs = 130_000;
 const listTimeoutMs = 60_000;
+/** A host that tries again and again must not fill the log. */
+const rejectionLogMs = 1_000;
 
 interface ApiResponse {
   readonly status: number;
   readonly body?: unknown;
 }
 
+/** Agents and workers both support it. */
+export const minTlsVersion = 'TLSv1.3';
+
 /** HTTPS server for requests of the control plane, with certificates on both sides. */
-export function createApi({ volumes, clock, log, ...tls }: ApiDeps): Server {
-  const trusted = readCertificates(tls.clientCertificates);
+export function createApi({ volumes, clock, log, clients, ...tls }: ApiDeps): Server {
   const slots = {
     orders: new Slots({ clock, what: 'requests', most: maxConcurrent, timeoutMs: requestTimeoutMs }),
     lists: new Slots({ clock, what: 'list requests', most: maxConcurrentLists, timeoutMs: listTimeoutMs }),
   };
 
+  const rejectionOf = (socket: Socket): string | null =>
+    clients.rejectionOf((socket as TLSSocket).getPeerCertificate().fingerprint256);
+
   async function respond(request: IncomingMessage): Promise<ApiResponse> {
-    // TLS also accepts certificates signed by a trusted one, so the fingerprint decides.
-    if (!trusted.has((request.socket as TLSSocket).getPeerCertificate().fingerprint256))
-      throw new DriverError(
-        'refused',
-        'The client certificate is not in MILLRACE_STORAGE_CLIENT_CERTS_FILE.',
-      );
+    // The list may have changed after the connection was opened. Workers then retry until the operator corrects the list.
+    const rejection = rejectionOf(request.socket);
+    if (rejection !== null) throw new DriverError('unavailable', rejection);
     return slots[isList(request) ? 'lists' : 'orders'].take(() => handleRequest(request, volumes));
   }
 
@@ -55,10 +59,10 @@ export function createApi({ volumes, clock, log, ...tls }: ApiDeps): Server {
     {
       cert: tls.certificate,
       key: tls.key,
-      ca: tls.clientCertificates,
       requestCert: true,
-      rejectUnauthorized: true,
-      minVersion: 'TLSv1.3',
+      // `AcceptedClients` decides: the list changes, and no authority may add to it.
+      rejectUnauthorized: false,
+      minVersion: minTlsVersion,
       // An idle connection without a certificate would use one of the connections that workers need.
       handshakeTimeout: 5_000,
       maxHeaderSize: 8_192,
@@ -73,6 +77,16 @@ export function createApi({ volumes, clock, log, ...tls }: ApiDeps): Server {
     },
   );
   server.maxConnections = 256;
+  let quietUntilMs = Number.NEGATIVE_INFINITY;
+  // Before HTTP, so that nothing of an unknown client is parsed.
+  server.prependListener('secureConnection', (socket: TLSSocket) => {
+    const rejection = rejectionOf(socket);
+    if (rejection === null) return;
+    socket.destroy();
+    if (clock.monotonicMs() < quietUntilMs) return;
+    quietUntilMs = clock.monotonicMs() + rejectionLogMs;
+    log.warn({ client: socket.remoteAddress }, rejection);
+  });
   return server;
 }
 
@@ -81,7 +95,7 @@ const snapshotPath = /^\/v1\/volumes\/([^/?#]{1,64})\/snapshots\/([^/?#]{1,64})$
 
 const isList = ({ method, url }: IncomingMessage): boolean => method === 'GET' && url === '/v1/volumes';
 
-async function handleRequest(request: IncomingMessage, volumes: Volumes): Promise<ApiResponse> {
+async function handleRequest(request: IncomingMessage, volumes: ApiDeps['volumes']): Promise<ApiResponse> {
   const { method = '', url = '' } = request;
   if (isList(request)) return { status: 200, body: { volumes: await volumes.list() } };
   const [, volumeId] = volumePath.exec(url) ?? [];
@@ -136,10 +150,4 @@ function sendError(response: ServerResponse, error: unknown, log: Logger): void 
   send(response, 500, {
     error: { kind: 'unavailable', message: 'The agent failed with an internal error; see its log.' },
   });
-}
-
-function readCertificates(text: string): ReadonlySet<string> {
-  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  if (blocks.length === 0) throw new Error('MILLRACE_STORAGE_CLIENT_CERTS_FILE contains no certificate.');
-  return new Set(blocks.map((part) => new X509Certificate(part).fingerprint256));
 }

@@ -11,7 +11,9 @@ import {
   type Loop,
 } from '@millrace/platform/lifecycle';
 import { createLogger, type Logger } from '@millrace/platform/log';
-import { createApi } from './api.ts';
+import { tlsFilesOf, watchTlsFiles } from '@millrace/platform/tls';
+import { AcceptedClients, watchAcceptedClients } from './accepted-clients.ts';
+import { createApi, minTlsVersion } from './api.ts';
 import { isWithin, type StorageConfig } from './config.ts';
 import { openPool } from './pool.ts';
 import { Volumes } from './volumes.ts';
@@ -75,14 +77,18 @@ async function startAgent(
   lifecycle.onDrain('consumers', 'supervision', () => supervision.stop());
   lifecycle.onDrain('consumers', 'orders', () => volumes.settle());
 
+  const clients = new AcceptedClients(storage.clientCerts, clock);
   const api = createApi({
     volumes,
     clock,
     log,
     certificate: storage.tlsCert,
     key: storage.tlsKey,
-    clientCertificates: storage.clientCerts,
+    clients,
   });
+  for (const watch of watchCertificates(storage, { api, clients, log })) {
+    lifecycle.onDrain('consumers', 'TLS files', () => watch.stop());
+  }
   lifecycle.onDrain('accept', 'orders', () => close(api));
   const handle = createHealthHandler({ lifecycle, build: readBuildInfo(commit), token });
   const health = await startHealthServer({ host, port: storage.healthPort }, handle);
@@ -92,6 +98,21 @@ async function startAgent(
     api.listen(storage.port, storage.host, resolve);
   });
   return (api.address() as AddressInfo).port;
+}
+
+function watchCertificates(
+  storage: StorageConfig['storage'],
+  { api, clients, log }: { readonly api: Server; readonly clients: AcceptedClients; readonly log: Logger },
+): readonly Loop[] {
+  const clock = systemClock;
+  const { clientCertsFile: file, clientCerts: loaded } = storage;
+  const files = tlsFilesOf(storage);
+  return [
+    watchAcceptedClients({ clients, file, loaded, clock, log }),
+    ...(files === null
+      ? []
+      : [watchTlsFiles({ ...files, server: api, minVersion: minTlsVersion, clock, log })]),
+  ];
 }
 
 /** Lets requests in progress finish. */

@@ -62,15 +62,33 @@ const storageConfig = fragment('storage', {
     expected: 'the path of the PEM certificate of the agent',
     example: '/etc/millrace/storage.crt',
   },
+  tlsCertFile: {
+    env: 'MILLRACE_STORAGE_TLS_CERT_FILE',
+    schema: values.text,
+    expected: 'the path of the PEM certificate of the agent',
+    example: '/etc/millrace/storage.crt',
+  },
   tlsKey: {
     env: 'MILLRACE_STORAGE_TLS_KEY_FILE',
     schema: values.fileText,
     expected: 'the path of the PEM private key of the certificate',
     example: '/etc/millrace/storage.key',
   },
+  tlsKeyFile: {
+    env: 'MILLRACE_STORAGE_TLS_KEY_FILE',
+    schema: values.text,
+    expected: 'the path of the PEM private key of the certificate',
+    example: '/etc/millrace/storage.key',
+  },
   clientCerts: {
     env: 'MILLRACE_STORAGE_CLIENT_CERTS_FILE',
     schema: values.fileText,
+    expected: 'the path of a PEM file with the client certificates that are accepted',
+    example: '/etc/millrace/storage-clients.crt',
+  },
+  clientCertsFile: {
+    env: 'MILLRACE_STORAGE_CLIENT_CERTS_FILE',
+    schema: values.text,
     expected: 'the path of a PEM file with the client certificates that are accepted',
     example: '/etc/millrace/storage-clients.crt',
   },

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { systemClock } from '@millrace/platform/clock';
 import { connectVolumeBackend, exportPath, type VolumeBackend, type VolumeSpec } from '@millrace/storage';
 import { isNfsError, Nfs41Client, type Nfs41Options, type OpenFile } from '@millrace/storage/nfs41';
-import { eventually, startStorageNode, testIds, type StorageNode } from '@millrace/testing';
+import { eventually, startStorageNode, testIds, testLog, type StorageNode } from '@millrace/testing';
 
 /** A storage node with its backend client and NFS clients in place of tenants' machines. */
 export interface StorageHarness extends AsyncDisposable {
@@ -26,6 +26,7 @@ export async function openStorageHarness(
   const reach = { kind: 'nfs', endpoint: node.endpoint, credentialRef: 'node', settings: {} } as const;
   const backend = await connectVolumeBackend(reach, {
     clock: systemClock,
+    log: testLog('storage backend'),
     credentials: { node: node.credential },
   });
   const clients: Nfs41Client[] = [];

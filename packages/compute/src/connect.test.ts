@@ -1,16 +1,11 @@
-import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { systemClock } from '@millrace/platform/clock';
 import type { CredentialSetting } from '@millrace/platform/config';
 import { testLog } from '@millrace/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import {
-  connectDriver,
-  credentialVersion,
-  type ConnectDeps,
-  type ClusterConnectionOptions,
-} from './connect.ts';
+import { connectDriver, type ConnectDeps, type ClusterConnectionOptions } from './connect.ts';
 
 const image = { url: 'https://images.example.com/a.qcow2', sha256: 'a'.repeat(64) };
 const cluster: ClusterConnectionOptions = {
@@ -72,14 +67,4 @@ it('connectDriver refuses Incus with a password as credential', async () => {
     settings: { network: 'n', storagePool: 'p' },
   };
   await expect(connectDriver(incus, depsWith({ metal }))).rejects.toThrow('certificate');
-});
-
-it('credentialVersion changes when the password file changes, and ignores the user name', async () => {
-  const passwordFile = await secretFile();
-  const credentials = { metal: { username: '/etc/passwd', passwordFile, serverCertificateFile: null } };
-  const before = await credentialVersion(cluster, credentials);
-  expect(await credentialVersion(cluster, credentials)).toBe(before);
-  await writeFile(passwordFile, 'another\n');
-  await utimes(passwordFile, new Date(0), new Date(0));
-  expect(await credentialVersion(cluster, credentials)).not.toBe(before);
 });

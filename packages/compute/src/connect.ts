@@ -1,10 +1,17 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { Clock } from '@millrace/platform/clock';
 import type { CertificateSetting, CredentialSetting, PasswordSetting } from '@millrace/platform/config';
 import { createDb, type Db } from '@millrace/platform/db';
 import { createIdSource } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
-import type { NetGuard } from '@millrace/platform/net';
+import { hostOf, isLoopback, type NetGuard } from '@millrace/platform/net';
+import {
+  CertificateError,
+  checkPinnedTls,
+  openCredentialFiles,
+  parseCertificates,
+  type PinnedTls,
+} from '@millrace/platform/tls';
 import { DriverError } from './driver-error.ts';
 import type { ComputeDriver, DriverKind } from './driver.ts';
 import {
@@ -15,7 +22,12 @@ import {
   type IncusConnectionOptions,
   type IncusTrust,
 } from './incus/index.ts';
-import { createIronicDriver, readIronicSettings, type IronicConnectionOptions } from './ironic/index.ts';
+import {
+  createIronicDriver,
+  readIronicSettings,
+  type IronicConnectionOptions,
+  type IronicCredential,
+} from './ironic/index.ts';
 import { createMockDriver, createPostgresStore, readMockDatabase, readMockLayout } from './mock/index.ts';
 
 /** Creates the driver of a cluster from its configuration, for every process that calls engines. */
@@ -39,6 +51,8 @@ export interface ConnectDeps {
   readonly guard: NetGuard;
   /** Whether this process opens the port listeners of mock machines. */
   readonly opensPorts: boolean;
+  /** Whether passwords may leave this machine without TLS. Default: false. */
+  readonly allowPlaintext?: boolean;
 }
 
 /** Connects to a cluster. A configuration error is thrown as `refused` and becomes the reason why the cluster is unreachable. */
@@ -73,12 +87,12 @@ function openMockDatabase({ settings }: ClusterConnectionOptions, { clock, log }
   const url = readMockDatabase(settings);
   if (url === null) return null;
   const ids = createIdSource({ clock, cell: 0 });
-  return createDb({ url, poolSize: 2, applicationName: 'millrace-mock', clock, ids, log });
+  return createDb({ url, poolSize: 2, applicationName: 'millrace-mock', role: null, clock, ids, log });
 }
 
 async function ironicConnectionOptions(
   cluster: ClusterConnectionOptions,
-  { credentials }: ConnectDeps,
+  { credentials, clock, log, allowPlaintext = false }: ConnectDeps,
 ): Promise<IronicConnectionOptions> {
   const credential = credentialOf(cluster, credentials);
   if (credential === undefined) throw missingCredentialError(cluster);
@@ -88,13 +102,44 @@ async function ironicConnectionOptions(
       'Ironic requires a user name and a password; the credential of the cluster has none.',
     );
   }
+  assertEncrypted(cluster.endpoint, allowPlaintext);
   const { username, passwordFile, serverCertificateFile } = credential;
+  const read = async (): Promise<IronicCredential> => {
+    const password = (await readSecret(passwordFile)).trim();
+    const serverCertificate = serverCertificateFile === null ? null : await readSecret(serverCertificateFile);
+    refuseInvalid(() => {
+      if (serverCertificate !== null)
+        parseCertificates(serverCertificate, `The file ${serverCertificateFile}`);
+      if (password === '') throw new CertificateError(`The password file ${passwordFile} is empty.`);
+    });
+    return { username, password, serverCertificate };
+  };
+  const name = cluster.credentialRef ?? '';
   return {
     endpoint: cluster.endpoint,
-    username,
-    password: (await readSecret(passwordFile)).trim(),
-    serverCertificate: serverCertificateFile === null ? null : await readSecret(serverCertificateFile),
+    credential: await openCredentialFiles({ name, read, clock, log }),
   };
+}
+
+/** Without TLS, anyone on the network could read the password. */
+function assertEncrypted(endpoint: string, allowPlaintext: boolean): void {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
+  if (url?.protocol === 'https:') return;
+  if (url?.protocol === 'http:' && (allowPlaintext || isLoopback(hostOf(url)))) return;
+  throw new DriverError(
+    'refused',
+    'The endpoint of Ironic on another machine must begin with https://, or set MILLRACE_ALLOW_PLAINTEXT_ENGINES=true if no other machine can read that network.',
+  );
+}
+
+/** Errors about the content of a credential are errors of the configuration. */
+function refuseInvalid<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof CertificateError) throw new DriverError('refused', error.message, { cause: error });
+    throw error;
+  }
 }
 
 function isPassword(credential: CredentialSetting): credential is PasswordSetting {
@@ -120,7 +165,7 @@ function requireCertificate(credential: CredentialSetting): CertificateSetting {
 async function incusConnectionOptions(
   cluster: ClusterConnectionOptions,
   settings: IncusConfig,
-  { credentials, guard }: ConnectDeps,
+  { credentials, guard, clock, log }: ConnectDeps,
 ): Promise<IncusConnectionOptions> {
   const { endpoint } = cluster;
   if (endpoint.startsWith('unix:') && !settings.isGuarded)
@@ -128,15 +173,30 @@ async function incusConnectionOptions(
   const named = credentialOf(cluster, credentials);
   if (named === undefined) throw missingCredentialError(cluster);
   const credential = requireCertificate(named);
+  const endpoints = endpoint.split(',');
+  if (endpoints.some((each) => !URL.canParse(each) || new URL(each).protocol !== 'https:')) {
+    throw new DriverError('refused', 'Each endpoint of an Incus cluster must begin with https://.');
+  }
+  const name = cluster.credentialRef ?? '';
+  const read = (): Promise<PinnedTls> => readPinnedTls(credential, settings.serverCertificate, name);
   return {
-    endpoints: endpoint.split(','),
-    tls: {
-      clientCertificate: await readSecret(credential.certificateFile),
-      clientKey: await readSecret(credential.keyFile),
-      serverCertificate: settings.serverCertificate ?? (await serverCertificateOf(credential)),
-    },
+    endpoints,
+    tls: await openCredentialFiles({ name, read, clock, log }),
     ...(settings.isGuarded && { guard }),
   };
+}
+
+async function readPinnedTls(
+  credential: CertificateSetting,
+  pinned: string | null,
+  name: string,
+): Promise<PinnedTls> {
+  const tls = {
+    clientCertificate: await readSecret(credential.certificateFile),
+    clientKey: await readSecret(credential.keyFile),
+    serverCertificate: pinned ?? (await serverCertificateOf(credential)),
+  };
+  return refuseInvalid(() => checkPinnedTls(tls, `the credential ${name}`));
 }
 
 function serverCertificateOf({ serverCertificateFile }: CertificateSetting): Promise<string> {
@@ -163,29 +223,8 @@ export async function connectTrust(
   if (named === undefined) {
     throw new DriverError('unavailable', `This process has no credential ${deps.credentialRef}.`);
   }
-  const credential = requireCertificate(named);
-  const tls = {
-    clientCertificate: await readSecret(credential.certificateFile),
-    clientKey: await readSecret(credential.keyFile),
-    serverCertificate: daemon.serverCertificate,
-  };
+  const tls = await readPinnedTls(requireCertificate(named), daemon.serverCertificate, deps.credentialRef);
   return openIncusTrust({ endpoints: [daemon.endpoint], tls, guard: deps.guard }, deps.clock);
-}
-
-/** Changes when a file of the credential changes. Unreadable files count as empty here; the driver reports them. */
-export async function credentialVersion(
-  cluster: ClusterConnectionOptions,
-  credentials: ConnectDeps['credentials'],
-): Promise<string> {
-  const credential: Readonly<Record<string, string | null>> = credentialOf(cluster, credentials) ?? {};
-  const files = Object.entries(credential).filter(([name]) => name.endsWith('File'));
-  const marks = files.map(async ([, path]) => {
-    const { mtimeMs, size } = await stat(path ?? '');
-    return `${mtimeMs} ${size}`;
-  });
-  return (await Promise.allSettled(marks))
-    .map((mark) => (mark.status === 'fulfilled' ? mark.value : ''))
-    .join();
 }
 
 async function readSecret(path: string): Promise<string> {

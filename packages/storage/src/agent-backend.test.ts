@@ -2,7 +2,7 @@ import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SimulatedClock, systemClock } from '@millrace/platform/clock';
-import { makeCertificate, startProtocolRecorder, testIds } from '@millrace/testing';
+import { makeCertificate, startProtocolRecorder, testIds, testLog } from '@millrace/testing';
 import { afterAll, afterEach, expect, it, test } from 'vitest';
 import { createAgentBackend } from './agent-backend.ts';
 import type { VolumeBackend } from './backend.ts';
@@ -118,7 +118,7 @@ test('agent backend refuses ids that could be paths before it sends them', async
 });
 
 test('connectVolumeBackend refuses incomplete connection options and names what is missing', async () => {
-  const deps = { clock: systemClock, credentials: {} };
+  const deps = { clock: systemClock, log: testLog(), credentials: {} };
   const reach = { kind: 'nfs', endpoint: 'https://10.0.0.1:8650', credentialRef: 'x', settings: {} } as const;
   await expect(connectVolumeBackend(reach, deps)).rejects.toThrow('no credential x');
   await expect(connectVolumeBackend({ ...reach, credentialRef: null }, deps)).rejects.toThrow(
@@ -132,7 +132,7 @@ test('connectVolumeBackend refuses incomplete connection options and names what 
 test('mock backend accepts valid specs, refuses invalid ones and deletes removed volumes', async () => {
   const mock = await connectVolumeBackend(
     { kind: 'mock', endpoint: 'mock:', credentialRef: null, settings: {} },
-    { clock: systemClock, credentials: {} },
+    { clock: systemClock, log: testLog(), credentials: {} },
   );
   expect(await mock.ensure(spec, never)).toEqual(view);
   const restore = { id: 'restore-1', volumeId: 'vol-2', snapshotId: 'snap-2' };

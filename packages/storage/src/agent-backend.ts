@@ -1,6 +1,12 @@
-import { X509Certificate } from 'node:crypto';
 import { DriverError, isDriverError } from '@millrace/compute';
 import type { Clock } from '@millrace/platform/clock';
+import {
+  explainTlsError,
+  pinnedTlsOptions,
+  toCredentialSource,
+  type CredentialSource,
+  type PinnedTls,
+} from '@millrace/platform/tls';
 import { Pool } from 'undici';
 import type { z } from 'zod';
 import type { VolumeBackend } from './backend.ts';
@@ -9,13 +15,7 @@ import { errorBody, volumeListBody, snapshotBody, volumeViewBody } from './wire.
 
 export interface AgentConnectionOptions {
   readonly endpoint: string;
-  readonly tls: {
-    /** PEM. The certificate of this client, which the agent must know. */
-    readonly clientCertificate: string;
-    readonly clientKey: string;
-    /** PEM. The only accepted server certificate; its names are not checked. */
-    readonly serverCertificate: string;
-  };
+  readonly tls: PinnedTls | CredentialSource<PinnedTls>;
   readonly clock: Clock;
 }
 
@@ -39,14 +39,40 @@ const bounds = {
   write: { timeoutMs: 120_000, maxBytes: mebibyte },
 };
 
-class AgentConnection {
-  readonly #clock: Clock;
-  readonly #pool: Pool;
-  readonly #closing = new AbortController();
+const repair = {
+  server: 'The storage node',
+  trust: 'Put its certificate into the serverCertificateFile of its credential.',
+  client:
+    'If this repeats, put the certificateFile of its credential into MILLRACE_STORAGE_CLIENT_CERTS_FILE of the node, and check that it has not expired.',
+};
 
-  constructor(reach: AgentConnectionOptions) {
-    this.#clock = reach.clock;
-    this.#pool = openPool(reach);
+interface OpenPool {
+  readonly tls: PinnedTls;
+  readonly pool: Pool;
+}
+
+class AgentConnection {
+  readonly #origin: string;
+  readonly #tls: CredentialSource<PinnedTls>;
+  readonly #clock: Clock;
+  readonly #closing = new AbortController();
+  #open: OpenPool | null = null;
+
+  constructor({ endpoint, tls, clock }: AgentConnectionOptions) {
+    this.#origin = new URL(endpoint).origin;
+    this.#tls = toCredentialSource(tls);
+    this.#clock = clock;
+  }
+
+  /** New certificates need new connections. Requests in progress end on the earlier ones. */
+  async #pool(): Promise<Pool> {
+    const tls = await this.#tls.latest();
+    const earlier = this.#open;
+    if (earlier?.tls === tls) return earlier.pool;
+    const pool = openPool(this.#origin, tls);
+    this.#open = { tls, pool };
+    earlier?.pool.close().catch(() => undefined);
+    return pool;
   }
 
   async exchange(request: AgentRequest, signal: AbortSignal): Promise<Buffer> {
@@ -56,7 +82,8 @@ class AgentConnection {
       late.abort(new Error(`no response within ${timeoutMs} ms`)),
     );
     try {
-      const response = await this.#pool.request({
+      const pool = await this.#pool();
+      const response = await pool.request({
         path,
         method,
         headers: request.body === undefined ? {} : { 'content-type': 'application/json' },
@@ -68,7 +95,9 @@ class AgentConnection {
       throw errorFromResponse(request, response.statusCode, body);
     } catch (cause) {
       if (isDriverError(cause)) throw cause;
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const explained = explainTlsError(cause, repair);
+      if (explained !== null) this.#tls.recheck();
+      const why = explained ?? (cause instanceof Error ? cause.message : String(cause));
       const message = `The storage node did not respond when asked to ${request.what}: ${why}`;
       throw new DriverError('unavailable', message, { cause });
     } finally {
@@ -84,7 +113,7 @@ class AgentConnection {
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('the backend was closed'));
-    await this.#pool.destroy();
+    await this.#open?.pool.destroy();
   }
 }
 
@@ -129,38 +158,16 @@ export function createAgentBackend(reach: AgentConnectionOptions): VolumeBackend
   };
 }
 
-function openPool({ endpoint, tls }: AgentConnectionOptions): Pool {
-  const expected = fingerprintOf(tls.serverCertificate);
-  return new Pool(new URL(endpoint).origin, {
+function openPool(origin: string, tls: PinnedTls): Pool {
+  return new Pool(origin, {
     // No HTTP/2: undici and Node never return from sending if the server dies with requests in flight.
     allowH2: false,
     connections: 16,
-    connect: {
-      timeout: connectMs,
-      minVersion: 'TLSv1.3',
-      cert: tls.clientCertificate,
-      key: tls.clientKey,
-      ca: tls.serverCertificate,
-      // Agents use self-signed certificates without meaningful names, so the fingerprint decides.
-      checkServerIdentity: (host, shown) =>
-        shown.fingerprint256 === expected
-          ? undefined
-          : new Error(`${host} does not present the certificate that is pinned for it`),
-    },
+    connect: { timeout: connectMs, minVersion: 'TLSv1.3', ...pinnedTlsOptions(tls) },
     // The timeout of the request's clock covers the whole exchange; undici's would cover only pauses.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-}
-
-function fingerprintOf(certificate: string): string {
-  try {
-    return new X509Certificate(certificate).fingerprint256;
-  } catch (cause) {
-    throw new DriverError('refused', 'The pinned certificate of the storage node is not valid PEM.', {
-      cause,
-    });
-  }
 }
 
 /** The checks keep ids from being read as paths. */

@@ -2,6 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { DriverError } from '@millrace/compute';
 import type { Clock } from '@millrace/platform/clock';
 import type { CredentialSetting } from '@millrace/platform/config';
+import type { Logger } from '@millrace/platform/log';
+import {
+  CertificateError,
+  checkPinnedTls,
+  openCredentialFiles,
+  type CredentialSource,
+  type PinnedTls,
+} from '@millrace/platform/tls';
 import { createAgentBackend } from './agent-backend.ts';
 import type { VolumeBackend } from './backend.ts';
 import { createMockBackend } from './mock-backend.ts';
@@ -15,6 +23,7 @@ export interface BackendConnectionOptions {
 
 export interface BackendDeps {
   readonly clock: Clock;
+  readonly log: Logger;
   readonly credentials: Readonly<Record<string, CredentialSetting>>;
 }
 
@@ -30,15 +39,18 @@ export async function connectVolumeBackend(
       if (!URL.canParse(reach.endpoint) || new URL(reach.endpoint).protocol !== 'https:') {
         throw new DriverError('refused', 'The endpoint of a storage node must begin with https://.');
       }
-      const tls = await readCredential(reach.credentialRef, deps.credentials);
+      const tls = await openCredential(reach.credentialRef, deps);
       return createAgentBackend({ endpoint: reach.endpoint, tls, clock: deps.clock });
     }
   }
 }
 
-async function readCredential(name: string | null, credentials: BackendDeps['credentials']) {
+async function openCredential(
+  name: string | null,
+  { clock, log, credentials }: BackendDeps,
+): Promise<CredentialSource<PinnedTls>> {
   const credential = name === null ? undefined : credentials[name];
-  if (credential === undefined) {
+  if (name === null || credential === undefined) {
     const why =
       name === null ? 'The storage node names no credential' : `This process has no credential ${name}`;
     throw new DriverError('refused', `${why}; connecting requires a client certificate.`);
@@ -53,14 +65,22 @@ async function readCredential(name: string | null, credentials: BackendDeps['cre
   if (serverCertificateFile === null) {
     throw new DriverError('refused', 'The credential of the storage node has no serverCertificateFile.');
   }
-  const [clientCertificate, clientKey, serverCertificate] = await Promise.all(
-    [certificateFile, keyFile, serverCertificateFile].map(readSecret),
-  );
-  return {
-    clientCertificate: clientCertificate ?? '',
-    clientKey: clientKey ?? '',
-    serverCertificate: serverCertificate ?? '',
+  const read = async (): Promise<PinnedTls> => {
+    const clientCertificate = await readSecret(certificateFile);
+    const clientKey = await readSecret(keyFile);
+    const serverCertificate = await readSecret(serverCertificateFile);
+    return checked({ clientCertificate, clientKey, serverCertificate }, name);
   };
+  return openCredentialFiles({ name, read, clock, log });
+}
+
+function checked(tls: PinnedTls, name: string): PinnedTls {
+  try {
+    return checkPinnedTls(tls, `the credential ${name}`);
+  } catch (error) {
+    if (error instanceof CertificateError) throw new DriverError('refused', error.message, { cause: error });
+    throw error;
+  }
 }
 
 async function readSecret(path: string): Promise<string> {

@@ -89,9 +89,7 @@ export class FakeIronic {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     return {
       endpoint: `http://127.0.0.1:${port}/`,
-      username: 'millrace',
-      password: 'secret',
-      serverCertificate: null,
+      credential: { username: 'millrace', password: 'secret', serverCertificate: null },
       images: { ubuntu: image },
       pollMs: 20,
       clock: systemClock,

@@ -27,9 +27,7 @@ async function serve(
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   const reach = {
     endpoint: `http://127.0.0.1:${port}/metal/v1/`,
-    username: 'u',
-    password: 'p:ü',
-    serverCertificate: null,
+    credential: { username: 'u', password: 'p:ü', serverCertificate: null },
   };
   const client = new IronicClient(reach, clock);
   onTestFinished(async () => {
@@ -137,7 +135,8 @@ it('IronicClient does not follow redirects', async () => {
 });
 
 it('IronicClient calls are unavailable without a server and after close', async () => {
-  const reach = { endpoint: 'http://127.0.0.1:9', username: 'u', password: 'p', serverCertificate: null };
+  const credential = { username: 'u', password: 'p', serverCertificate: null };
+  const reach = { endpoint: 'http://127.0.0.1:9', credential };
   const client = new IronicClient(reach, systemClock);
   expect(await kindOf(client.findNode(uuid, never))).toBe('unavailable');
   await client.close();
@@ -148,9 +147,7 @@ it('IronicClient offers HTTP/1.1 only', async () => {
   const ironic = await startProtocolRecorder();
   const reach = {
     endpoint: ironic.url,
-    username: 'u',
-    password: 'p',
-    serverCertificate: ironic.certificate.certificate,
+    credential: { username: 'u', password: 'p', serverCertificate: ironic.certificate.certificate },
   };
   const client = new IronicClient(reach, systemClock);
   await expect(client.findNode(uuid, never)).rejects.toThrow();

@@ -1,4 +1,11 @@
+import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
 import type { Clock } from '@millrace/platform/clock';
+import {
+  explainTlsError,
+  fingerprintsOf,
+  toCredentialSource,
+  type CredentialSource,
+} from '@millrace/platform/tls';
 import { Pool } from 'undici';
 import type { z } from 'zod';
 import { isDriverError } from '../driver-error.ts';
@@ -17,14 +24,24 @@ import {
 } from './ironic-schemas.ts';
 import { invalidResponseError, errorFromResponse, IronicError, noResponseError } from './ironic-errors.ts';
 
+export interface IronicCredential {
+  readonly username: string;
+  readonly password: string;
+  /** PEM: its certificates, or those of its issuer. Null: public authorities. */
+  readonly serverCertificate: string | null;
+}
+
 export interface IronicConnectionOptions {
   /** `https://host:port`, optionally with a path. */
   readonly endpoint: string;
-  readonly username: string;
-  readonly password: string;
-  /** PEM: its certificate, or that of its issuer. Null: the system's trust store. */
-  readonly serverCertificate: string | null;
+  readonly credential: IronicCredential | CredentialSource<IronicCredential>;
 }
+
+const repair = {
+  server: 'Ironic',
+  trust:
+    'Put its certificate, or that of its authority, into the serverCertificateFile of the credential, and check that it contains the name or address of the endpoint.',
+};
 
 /** The newest version of Debian's 21.4; later releases also support it. */
 const microversion = '1.82';
@@ -64,10 +81,11 @@ interface RequestLimits {
 /** The part of Ironic's REST API that the driver uses. Every failure is a `DriverError`; every response is validated. */
 export class IronicClient {
   readonly clock: Clock;
-  readonly #pool: Pool;
+  readonly #origin: string;
   readonly #basePath: string;
-  readonly #authorization: string;
+  readonly #credential: CredentialSource<IronicCredential>;
   readonly #closing = new AbortController();
+  #open: OpenPool | null = null;
   /** The newest API version that the server announced. */
   #newest = 'unknown';
 
@@ -75,19 +93,8 @@ export class IronicClient {
     const { origin, pathname } = new URL(reach.endpoint);
     this.clock = clock;
     this.#basePath = pathname.replace(/(?<!\/)\/+$/, '').replace(/\/v1$/, '');
-    this.#authorization = `Basic ${Buffer.from(`${reach.username}:${reach.password}`).toString('base64')}`;
-    this.#pool = new Pool(origin, {
-      // No HTTP/2: undici and Node never return from sending if the server dies with requests in flight.
-      allowH2: false,
-      connections,
-      connect: {
-        timeout: connectMs,
-        ...(reach.serverCertificate !== null && { ca: reach.serverCertificate }),
-      },
-      // The timeout of the request's clock covers the whole exchange; undici's would cover only pauses.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+    this.#origin = origin;
+    this.#credential = toCredentialSource(reach.credential);
   }
 
   get version(): string {
@@ -202,7 +209,7 @@ export class IronicClient {
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('the driver was closed'));
-    await this.#pool.destroy();
+    await this.#open?.pool.destroy();
   }
 
   /** Pages are in order of creation, so no item is missed or repeated while others change. */
@@ -259,15 +266,34 @@ export class IronicClient {
   }
 
   async #exchange(request: IronicRequest, bound: RequestLimits, signal: AbortSignal): Promise<string> {
+    const open = await this.#connect();
+    try {
+      return await this.#send(open, request, bound, signal);
+    } catch (error) {
+      if (!(error instanceof IronicError) || error.code !== 401) throw error;
+      // The password may have been replaced; Ironic did nothing, so the request can be repeated.
+      this.#credential.recheck();
+      const changed = await this.#connect();
+      if (changed === open) throw error;
+      return this.#send(changed, request, bound, signal);
+    }
+  }
+
+  async #send(
+    { pool, authorization }: OpenPool,
+    request: IronicRequest,
+    bound: RequestLimits,
+    signal: AbortSignal,
+  ): Promise<string> {
     const late = new AbortController();
     const cancel = this.clock.after(bound.timeoutMs, () =>
       late.abort(new Error(`no answer within ${bound.timeoutMs} ms`)),
     );
     try {
-      const response = await this.#pool.request({
+      const response = await pool.request({
         path: `${this.#basePath}${request.path}`,
         method: request.method,
-        headers: this.#headers(request.body !== undefined),
+        headers: { ...headersOf(request.body !== undefined), authorization },
         body: request.body === undefined ? null : JSON.stringify(request.body),
         signal: AbortSignal.any([signal, late.signal, this.#closing.signal]),
       });
@@ -277,22 +303,70 @@ export class IronicClient {
       if (response.statusCode >= 200 && response.statusCode < 300) return text;
       throw errorFromResponse(request.what, response.statusCode, text, request.method === 'GET');
     } catch (error) {
-      throw error instanceof IronicError ? error : noResponseError(request.what, error);
+      if (error instanceof IronicError) throw error;
+      const explained = explainTlsError(error, repair);
+      if (explained === null) throw noResponseError(request.what, error);
+      this.#credential.recheck();
+      throw noResponseError(request.what, new Error(explained, { cause: error }));
     } finally {
       cancel();
     }
   }
 
-  #headers(hasBody: boolean): Record<string, string> {
-    return {
-      accept: 'application/json',
-      authorization: this.#authorization,
-      'x-openstack-ironic-api-version': microversion,
-      // Without it some fields, such as the lessee of a node, are not writable.
-      'openstack-system-scope': 'all',
-      ...(hasBody && { 'content-type': 'application/json' }),
-    };
+  /** New certificates need new connections. Requests in progress end on the earlier ones. */
+  async #connect(): Promise<OpenPool> {
+    const credential = await this.#credential.latest();
+    const earlier = this.#open;
+    if (earlier?.credential === credential) return earlier;
+    const open = openPool(this.#origin, credential);
+    this.#open = open;
+    earlier?.pool.close().catch(() => undefined);
+    return open;
   }
+}
+
+interface OpenPool {
+  readonly credential: IronicCredential;
+  readonly authorization: string;
+  readonly pool: Pool;
+}
+
+function openPool(origin: string, credential: IronicCredential): OpenPool {
+  const { username, password, serverCertificate } = credential;
+  const pool = new Pool(origin, {
+    // No HTTP/2: undici and Node never return from sending if the server dies with requests in flight.
+    allowH2: false,
+    connections,
+    connect: { timeout: connectMs, ...(serverCertificate !== null && trustOptions(serverCertificate)) },
+    // The timeout of the request's clock covers the whole exchange; undici's would cover only pauses.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+  return { credential, authorization, pool };
+}
+
+/** Accepts the certificates themselves whatever their names, and those that they issued for the name of the server. */
+function trustOptions(
+  pem: string,
+): Pick<ConnectionOptions, 'ca' | 'checkServerIdentity'> & { readonly allowPartialTrustChain: true } {
+  const pinned = fingerprintsOf(pem);
+  return {
+    ca: pem,
+    allowPartialTrustChain: true,
+    checkServerIdentity: (host, shown) =>
+      pinned.has(shown.fingerprint256) ? undefined : checkServerIdentity(host, shown),
+  };
+}
+
+function headersOf(hasBody: boolean): Record<string, string> {
+  return {
+    accept: 'application/json',
+    'x-openstack-ironic-api-version': microversion,
+    // Without it some fields, such as the lessee of a node, are not writable.
+    'openstack-system-scope': 'all',
+    ...(hasBody && { 'content-type': 'application/json' }),
+  };
 }
 
 export type PowerTarget = 'power on' | 'power off' | 'rebooting' | 'soft power off' | 'soft rebooting';

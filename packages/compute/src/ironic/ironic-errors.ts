@@ -71,7 +71,7 @@ const byCode: ReadonlyMap<number, DriverErrorKind> = new Map([
 ]);
 
 const errorHints: ReadonlyMap<number, string> = new Map([
-  [401, ' The credential of the cluster is not accepted.'],
+  [401, ' The credential of the cluster is not accepted: check its username and its passwordFile.'],
   [403, ' The credential of the cluster needs the role admin.'],
   [406, ' Ironic must be 21.4 or later.'],
 ]);

@@ -52,9 +52,7 @@ export async function startFakeHardware(
 function optionsOf({ url, username, password }: TestIronic, pollMs: number): IronicDriverOptions {
   return {
     endpoint: url,
-    username,
-    password,
-    serverCertificate: null,
+    credential: { username, password, serverCertificate: null },
     images: { ubuntu: image },
     pollMs,
     clock: systemClock,

@@ -6,14 +6,15 @@ import { values } from './values.ts';
 export const engineTls = {
   ca: {
     env: 'MILLRACE_ENGINE_CA_FILE',
-    schema: values.fileText.nullable().default(null),
-    expected: 'the path of a PEM file with the CA certificates of the engines; used for NATS',
+    schema: values.certificatesText.nullable().default(null),
+    expected:
+      'the path of a PEM file with the CA certificates of the engines; used for NATS, PostgreSQL, Valkey and Restate',
     example: '/etc/millrace/ca.pem',
   },
   allowPlaintext: {
     env: 'MILLRACE_ALLOW_PLAINTEXT_ENGINES',
     schema: values.boolean.default(false),
-    expected: 'true to connect to NATS on other machines without TLS, or false',
+    expected: 'true to connect to engines on other machines without TLS, or false',
     example: 'true',
   },
 } as const;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { fragment } from './fragment.ts';
 import type { ConfigProblem } from './fragment.ts';
-import { isLoopback } from '../net/loopback.ts';
+import { hostOf, isLoopback, isPlainHttpBeyondLoopback } from '../net/loopback.ts';
+import { checkEngineTls, engineTls } from './engine-tls.ts';
 import { sealingKey } from './sealing-key.ts';
 import { values } from './values.ts';
 
@@ -100,7 +101,7 @@ function checkHttp(http: HttpValues): readonly ConfigProblem[] {
       example: '127.0.0.1',
     });
   }
-  if (http.publicUrl !== null && isPlainBeyondLoopback(http.publicUrl)) {
+  if (http.publicUrl !== null && isInsecureForBrowsers(http.publicUrl)) {
     problems.push({
       env: httpVariables.publicUrl.env,
       problem: `is ${JSON.stringify(http.publicUrl)}, plain HTTP beyond loopback: passwords and keys would cross the network unencrypted, and browsers disable features that the console needs; serve it over HTTPS, here or in a proxy`,
@@ -110,11 +111,10 @@ function checkHttp(http: HttpValues): readonly ConfigProblem[] {
   return problems;
 }
 
-/** Browsers treat only these names and loopback addresses as secure without TLS. */
-function isPlainBeyondLoopback(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return protocol === 'http:' && !isLoopback(host) && !host.endsWith('.localhost');
+/** Browsers treat only loopback addresses and these names as secure without TLS. */
+function isInsecureForBrowsers(publicUrl: string): boolean {
+  const url = new URL(publicUrl);
+  return isPlainHttpBeyondLoopback(url) && !hostOf(url).endsWith('.localhost');
 }
 
 export const httpConfig = fragment('http', httpVariables, checkHttp);
@@ -125,76 +125,6 @@ export const cellConfig = fragment('cell', {
     schema: values.wholeNumber(0, 1023).default(0),
     expected: 'the number of this cell, 0 to 1023; it is part of every id created here',
     example: '0',
-  },
-});
-
-export const postgresConfig = fragment('postgres', {
-  url: {
-    env: 'MILLRACE_POSTGRES_URL',
-    schema: values.url('postgres', 'postgresql'),
-    expected: 'the URL of the PostgreSQL database',
-    example: 'postgres://millrace:password@127.0.0.1:5432/millrace',
-    secret: true,
-  },
-  poolSize: {
-    env: 'MILLRACE_POSTGRES_POOL_SIZE',
-    schema: values.wholeNumber(1, 500).default(10),
-    expected: 'the maximum of connections of this process, 1 to 500',
-    example: '10',
-  },
-  statementTimeoutMs: {
-    env: 'MILLRACE_POSTGRES_STATEMENT_TIMEOUT_MS',
-    schema: values.wholeNumber(100, 600_000).default(15_000),
-    expected: 'the maximum duration of a statement, in milliseconds, 100 to 600000',
-    example: '15000',
-  },
-});
-
-export const valkeyConfig = fragment('valkey', {
-  url: {
-    env: 'MILLRACE_VALKEY_URL',
-    schema: values.url('redis', 'rediss'),
-    expected: 'the URL of Valkey',
-    example: 'redis://127.0.0.1:6379',
-    secret: true,
-  },
-});
-
-export const restateConfig = fragment('restate', {
-  ingressUrl: {
-    env: 'MILLRACE_RESTATE_INGRESS_URL',
-    schema: values.url('http', 'https'),
-    expected: 'the URL of the Restate ingress',
-    example: 'http://127.0.0.1:8080',
-  },
-  adminUrl: {
-    env: 'MILLRACE_RESTATE_ADMIN_URL',
-    schema: values.url('http', 'https'),
-    expected: 'the URL of the Restate admin API',
-    example: 'http://127.0.0.1:9070',
-  },
-  prefix: {
-    env: 'MILLRACE_RESTATE_PREFIX',
-    schema: z
-      .string()
-      .regex(/^[a-z][a-z0-9]{0,31}$/)
-      .or(z.literal(''))
-      .default(''),
-    expected:
-      'a lowercase letter and up to 31 lowercase letters or digits that separate installations on one Restate; empty by default',
-    example: 'staging',
-  },
-  identityKeys: {
-    env: 'MILLRACE_RESTATE_IDENTITY_KEYS',
-    schema: values.listOf(z.string().startsWith('publickeyv1_', 'each key starts with publickeyv1_')),
-    expected: 'a comma-separated list of the public keys with which Restate signs its requests',
-    example: 'publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f',
-  },
-  endpointPort: {
-    env: 'MILLRACE_RESTATE_ENDPOINT_PORT',
-    schema: values.port.default(9080),
-    expected: 'the port on which Restate calls the handlers, 0 to 65535',
-    example: '9080',
   },
 });
 
@@ -214,10 +144,25 @@ export const secretsConfig = fragment(
       expected: 'the id of the sealing key for new secrets',
       example: '2026-08',
     },
+    /** Only to compare: `keyFeedConfig` checks them. */
+    keyFeedKeys: {
+      env: 'MILLRACE_KEY_FEED_KEYS',
+      schema: values.listOf(z.string()).default([]),
+      expected: 'a comma-separated list of id:key',
+      example: '2026-11:<output of openssl rand -base64 32>',
+      secret: true,
+    },
   },
-  ({ sealingKeys, activeSealingKey }) => {
+  ({ sealingKeys, activeSealingKey, keyFeedKeys }) => {
     const ids = sealingKeys.map(({ id }) => id);
     const problems: ConfigProblem[] = [];
+    const secrets = new Set(sealingKeys.map(({ key }) => key.toString('base64')));
+    if (keyFeedKeys.some((entry) => secrets.has(entry.slice(entry.indexOf(':') + 1)))) {
+      problems.push({
+        env: 'MILLRACE_KEY_FEED_KEYS',
+        problem: 'has a key of MILLRACE_SEALING_KEYS, which gateways must not know; create another one',
+      });
+    }
     if (new Set(ids).size !== ids.length) {
       problems.push({ env: 'MILLRACE_SEALING_KEYS', problem: 'names the same id twice' });
     }
@@ -240,7 +185,8 @@ export const logConfig = fragment('log', {
   },
 });
 
-export const telemetryConfig = fragment('telemetry', {
+const telemetryVariables = {
+  allowPlaintext: engineTls.allowPlaintext,
   prometheusPort: {
     env: 'MILLRACE_PROMETHEUS_PORT',
     schema: values.port.nullable().default(null),
@@ -265,7 +211,23 @@ export const telemetryConfig = fragment('telemetry', {
     expected: 'the percentage of traces to record, 0 to 100',
     example: '10',
   },
-});
+} as const;
+
+function checkTelemetry({
+  otlpUrl,
+  allowPlaintext,
+}: {
+  readonly otlpUrl?: string | undefined;
+  readonly allowPlaintext: boolean;
+}): readonly ConfigProblem[] {
+  if (otlpUrl === undefined) return [];
+  const url = new URL(otlpUrl);
+  const address = { host: hostOf(url), encrypted: url.protocol === 'https:' };
+  const withTls = { ...telemetryVariables.otlpUrl, example: 'https://traces.example.com:4318/v1/traces' };
+  return checkEngineTls(withTls, [address], allowPlaintext);
+}
+
+export const telemetryConfig = fragment('telemetry', telemetryVariables, checkTelemetry);
 
 export const rateLimitConfig = fragment('rateLimits', {
   defaultRpm: {

@@ -10,12 +10,9 @@ export {
   httpConfig,
   inferenceConfig,
   logConfig,
-  postgresConfig,
   rateLimitConfig,
-  restateConfig,
   secretsConfig,
   telemetryConfig,
-  valkeyConfig,
 } from './fragments.ts';
 export { authConfig } from './auth.ts';
 export { consoleConfig } from './console.ts';
@@ -27,7 +24,10 @@ export { marketplaceConfig } from './marketplace.ts';
 export { caddyAddress, caddyConfig, namesConfig } from './caddy.ts';
 export { defaultStorage, storageConfig, type StorageNodeSetting } from './storage.ts';
 export { keyFeedConfig, natsConfig, natsNamesConfig } from './nats.ts';
+export { postgresConfig } from './postgres.ts';
+export { restateConfig } from './restate.ts';
 export { stripeConfig } from './stripe.ts';
+export { leaseValkeyConfig, optionalLeaseValkeyConfig, valkeyConfig } from './valkey.ts';
 export { webhooksConfig } from './webhooks.ts';
 export {
   defaultFleet,

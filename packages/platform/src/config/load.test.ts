@@ -96,12 +96,13 @@ test('loadConfig needs only the required variables; all others have a default', 
     failedAuthRpm: 30,
   });
   expect(config.telemetry).toEqual({
+    allowPlaintext: false,
     prometheusPort: null,
     prometheusHost: '127.0.0.1',
     otlpUrl: undefined,
     samplePercent: 100,
   });
-  expect(config.providers).toEqual({ isDemo: false, list: null, file: null });
+  expect(config.providers).toMatchObject({ isDemo: false, list: null, file: null });
   expect([config.cell.id, config.docs.open, config.inference.widePenalties]).toEqual([0, false, false]);
 });
 
@@ -379,10 +380,24 @@ describe('MILLRACE_DEMO', () => {
   });
 });
 
+test('secretsConfig refuses a sealing key that gateways also have', () => {
+  const env = { ...needed, MILLRACE_KEY_FEED_KEYS: `feed:${Buffer.alloc(32, 1).toString('base64')}` };
+  expect(report([secretsConfig], env)).toMatch(/MILLRACE_KEY_FEED_KEYS has a key of MILLRACE_SEALING_KEYS/);
+  expect(() => loadConfig([secretsConfig], needed)).not.toThrow();
+});
+
 test('secretsConfig requires distinct sealing keys that include the active one', () => {
   const twice = `${needed['MILLRACE_SEALING_KEYS']},${needed['MILLRACE_SEALING_KEYS']}`;
   expect(report([secretsConfig], { ...needed, MILLRACE_SEALING_KEYS: twice })).toContain('same id twice');
   expect(report([secretsConfig], { ...needed, MILLRACE_SEALING_KEY_ACTIVE: 'other' })).toContain(
     'not among MILLRACE_SEALING_KEYS',
   );
+});
+
+test('loadConfig refuses a collector of traces on another machine without TLS, and an authority without certificate', () => {
+  const traces = { ...needed, MILLRACE_OTLP_TRACES_URL: 'http://10.0.0.9:4318/v1/traces' };
+  expect(report(all, traces)).toMatch(/MILLRACE_OTLP_TRACES_URL names another machine without TLS/);
+  expect(() => loadConfig(all, { ...traces, MILLRACE_ALLOW_PLAINTEXT_ENGINES: 'true' })).not.toThrow();
+  const empty = { ...needed, MILLRACE_ENGINE_CA_FILE: file('empty.pem', '') };
+  expect(report(all, empty)).toMatch(/MILLRACE_ENGINE_CA_FILE .*contains no PEM certificate/s);
 });

@@ -11,6 +11,13 @@ const mailVariables = {
     example: 'smtps://user:password@smtp.example.com:465',
     secret: true,
   },
+  ca: {
+    env: 'MILLRACE_SMTP_CA_FILE',
+    schema: values.certificatesText.nullable().default(null),
+    expected:
+      'the path of a PEM file with CA certificates that the SMTP server may use in addition to public ones',
+    example: '/etc/millrace/mail-ca.pem',
+  },
   from: {
     env: 'MILLRACE_MAIL_FROM',
     schema: z

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseNatsServers } from '../nats/servers.ts';
+import { hostOf } from '../net/loopback.ts';
 import { checkEngineTls, engineTls } from './engine-tls.ts';
 import { fragment } from './fragment.ts';
 import type { ConfigProblem } from './fragment.ts';
@@ -60,7 +61,7 @@ function checkNats({ urls, credentials, allowPlaintext }: NatsValues): readonly 
   const { env, example } = variables.urls;
   try {
     const { requiresTls: encrypted, login } = parseNatsServers(urls);
-    const addresses = urls.map((url) => ({ host: new URL(url).hostname.replace(/^\[|\]$/g, ''), encrypted }));
+    const addresses = urls.map((url) => ({ host: hostOf(new URL(url)), encrypted }));
     const twice: ConfigProblem = {
       env,
       problem: `contains a user, but ${variables.credentials.env} is also set; use one of them`,

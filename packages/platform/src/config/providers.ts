@@ -1,6 +1,8 @@
 import { bareMetalRegions, virtualMachineRegions } from '@millrace/contract';
 import { z } from 'zod';
 import { demoVariable } from './demo.ts';
+import { hostOf } from '../net/loopback.ts';
+import { checkEngineTls, engineTls } from './engine-tls.ts';
 import { fragment } from './fragment.ts';
 import type { ConfigProblem } from './fragment.ts';
 import { values } from './values.ts';
@@ -186,6 +188,7 @@ const listShape = z
 
 const variables = {
   isDemo: demoVariable,
+  allowPlaintext: engineTls.allowPlaintext,
   list: {
     env: 'MILLRACE_PROVIDERS',
     schema: values.json(listShape).nullable().default(null),
@@ -202,21 +205,34 @@ const variables = {
 
 interface ProviderValues {
   readonly isDemo: boolean;
+  readonly allowPlaintext: boolean;
   readonly list: readonly ProviderSetting[] | null;
   readonly file: readonly ProviderSetting[] | null;
 }
 
-function checkProviders({ isDemo, list, file }: ProviderValues): readonly ConfigProblem[] {
+function checkProviders(settings: ProviderValues): readonly ConfigProblem[] {
+  const { isDemo, list, file } = settings;
   if (list !== null && file !== null) {
     return [
       { env: 'MILLRACE_PROVIDERS_FILE', problem: 'and MILLRACE_PROVIDERS are both set; remove one of them' },
     ];
   }
   const live = (list ?? file ?? []).filter(({ variant, driver }) => driver === 'mock' && variant !== 'mock');
-  if (isDemo || live.length === 0) return [];
+  const unencrypted = checkIronicTls(settings);
+  if (isDemo || live.length === 0) return unencrypted;
   const ids = live.map(({ id }) => id).join(', ');
   const problem = `is not true, but live keys would pay for mock machines of ${ids}; use another driver`;
-  return [{ env: demoVariable.env, problem }];
+  return [{ env: demoVariable.env, problem }, ...unencrypted];
+}
+
+/** Ironic gets a password with each request. */
+function checkIronicTls({ list, file, allowPlaintext }: ProviderValues): readonly ConfigProblem[] {
+  const addresses = (list ?? file ?? [])
+    .filter(({ driver }) => driver === 'ironic')
+    .flatMap(({ clusters }) => clusters)
+    .flatMap(({ endpoint }) => (URL.canParse(endpoint) ? [new URL(endpoint)] : []))
+    .map((url) => ({ host: hostOf(url), encrypted: url.protocol !== 'http:' }));
+  return checkEngineTls(list === null ? variables.file : variables.list, addresses, allowPlaintext);
 }
 
 export const providersConfig = fragment('providers', variables, checkProviders);
@@ -224,7 +240,7 @@ export const providersConfig = fragment('providers', variables, checkProviders);
 const path = z.string().min(1).max(4_096);
 
 const certificateShape = z.strictObject({
-  /** PEM files: our client certificate, and the only server certificate of the engine that we trust. */
+  /** PEM files: our client certificate, and the only server certificates of the engine that we trust. */
   certificateFile: path,
   keyFile: path,
   /** Null if each cluster's own settings name the certificate, as those of suppliers do. */
@@ -235,7 +251,7 @@ const passwordShape = z.strictObject({
   /** For engines with password authentication. The file contains only the password, in one line. */
   username: z.string().regex(/^[^\s:]{1,255}$/, 'must be a name without spaces and colons'),
   passwordFile: path,
-  /** PEM: the engine's certificate or its CA. Null if the system trusts it already. */
+  /** PEM: the engine's certificates or their CA. Null: public authorities. */
   serverCertificateFile: path.nullable().default(null),
 });
 
@@ -247,8 +263,9 @@ export type CertificateSetting = z.output<typeof certificateShape>;
 export type PasswordSetting = z.output<typeof passwordShape>;
 export type CredentialSetting = CertificateSetting | PasswordSetting;
 
-/** The database knows only the names. The files are read at each connection, so they may change. */
+/** The database knows only the names. The files are compared while they are in use, so they may change. */
 export const fleetConfig = fragment('fleet', {
+  allowPlaintext: engineTls.allowPlaintext,
   credentials: {
     env: 'MILLRACE_FLEET_CREDENTIALS_FILE',
     schema: values.fileText.pipe(values.json(z.record(credentialName, credentialShape))).default({}),

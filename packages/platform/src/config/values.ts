@@ -66,6 +66,12 @@ const fileText = z.string().transform((path, issue) => {
   }
 });
 
+/** An empty file would mean the public authorities. */
+const certificatesText = fileText.refine(
+  (pem) => pem.includes('-----BEGIN CERTIFICATE-----'),
+  'it contains no PEM certificate',
+);
+
 function json<Shape extends z.ZodType>(shape: Shape) {
   return z.string().transform((value, issue): z.output<Shape> => {
     const parsed = shape.safeParse(parseJson(value));
@@ -88,4 +94,17 @@ function parseJson(value: string): unknown {
   }
 }
 
-export const values = { text, wholeNumber, boolean, port, url, origin, listOf, cidr, host, fileText, json };
+export const values = {
+  text,
+  wholeNumber,
+  boolean,
+  port,
+  url,
+  origin,
+  listOf,
+  cidr,
+  host,
+  fileText,
+  certificatesText,
+  json,
+};

@@ -71,9 +71,18 @@ describe('mailConfig', () => {
   const read = (env: Environment) => loadConfig([mailConfig], env).mail;
 
   test('accepts a server and a sender, or neither', () => {
-    expect(read({})).toEqual({ smtpUrl: null, from: null });
+    expect(read({})).toEqual({ smtpUrl: null, from: null, ca: null });
     const env = { MILLRACE_SMTP_URL: 'smtp://127.0.0.1', MILLRACE_MAIL_FROM: 'Cloud <notices@example.com>' };
     expect(read(env).from).toEqual({ name: 'Cloud', address: 'notices@example.com' });
+  });
+
+  test('rejects a file of authorities that cannot be read or contains none', () => {
+    for (const [file, problem] of [
+      ['/does/not/exist', 'the file cannot be read'],
+      [import.meta.filename, 'it contains no PEM certificate'],
+    ] as const) {
+      expect(() => read({ MILLRACE_SMTP_CA_FILE: file })).toThrow(problem);
+    }
   });
 
   test.each<[Environment, string]>([

@@ -1,5 +1,7 @@
+import { getCACertificates } from 'node:tls';
 import { createTransport, type NodemailerError, type SMTPTransportOptions } from 'nodemailer';
-import { isLoopback } from '../net/loopback.ts';
+import { hostOf, isLoopback } from '../net/loopback.ts';
+import { explainTlsError } from '../tls/index.ts';
 import {
   isSingleAddress,
   classifySmtpFailure,
@@ -14,6 +16,8 @@ export interface SmtpOptions {
   /** `smtps://user:password@host:465`, or `smtp://…`, which switches to TLS before login and content. */
   readonly url: string;
   readonly from: EmailAddress;
+  /** PEM: authorities in addition to the public ones. */
+  readonly ca?: string | null;
   /** The maximum time without a response of the server. */
   readonly timeoutMs?: number;
 }
@@ -27,7 +31,7 @@ export function smtpSettingsOf(
 ): Pick<SMTPTransportOptions, 'host' | 'port' | 'secure' | 'requireTLS' | 'auth'> {
   const url = new URL(text);
   const secure = url.protocol === 'smtps:';
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = hostOf(url);
   const user = decodeURIComponent(url.username);
   return {
     host,
@@ -39,9 +43,11 @@ export function smtpSettingsOf(
 }
 
 /** Opens a connection per email: emails are rare, and an idle connection might be dead when it is needed. */
-export function createSmtpMailer({ url, from, timeoutMs = TIMEOUT_MS }: SmtpOptions): Mailer {
+export function createSmtpMailer({ url, from, ca = null, timeoutMs = TIMEOUT_MS }: SmtpOptions): Mailer {
   const transport = createTransport({
     ...smtpSettingsOf(url),
+    // Node replaces the public authorities by `ca`.
+    ...(ca === null ? {} : { tls: { ca: [...getCACertificates('default'), ca] } }),
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
@@ -59,11 +65,29 @@ export function createSmtpMailer({ url, from, timeoutMs = TIMEOUT_MS }: SmtpOpti
         return { kind: 'sent' };
       } catch (error) {
         if (!(error instanceof Error)) throw error;
-        const { message, responseCode, command }: NodemailerError = error;
-        return classifySmtpFailure({ message, responseCode, command });
+        const { responseCode, command }: NodemailerError = error;
+        return classifySmtpFailure({ message: reasonOf(error), responseCode, command });
       }
     },
   };
+}
+
+const repair = {
+  server: 'The SMTP server',
+  trust:
+    'If a private authority issued it, set MILLRACE_SMTP_CA_FILE; it must contain the host of MILLRACE_SMTP_URL.',
+};
+
+/** Adds how to repair a connection or a login. */
+function reasonOf(error: NodemailerError): string {
+  const { message, code, command } = error;
+  if (code === 'ETLS' && command === 'STARTTLS') {
+    return `The SMTP server does not offer STARTTLS, without which nothing is sent to another machine. Enable TLS on it, or use smtps:// in MILLRACE_SMTP_URL. (${message})`;
+  }
+  if (code === 'EAUTH') return `${message}. Check the user and password in MILLRACE_SMTP_URL.`;
+  // The library replaces the codes of TLS by its own.
+  const original = 'originalCode' in error ? String(error.originalCode) : code;
+  return explainTlsError(Object.assign(new Error(message), { code: original }), repair) ?? message;
 }
 
 function toSmtpMessage({ messageId, to, subject, text, html, headers }: Email, from: EmailAddress) {

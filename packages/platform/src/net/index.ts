@@ -6,5 +6,4 @@ export {
   assertAddressAllowed,
   type NetGuard,
 } from './guard.ts';
-export { isLoopback } from './loopback.ts';
-export { tlsFilesOf, watchTlsFiles, type TlsFilesOptions } from './tls-files.ts';
+export { hostOf, isLoopback, isPlainHttpBeyondLoopback } from './loopback.ts';

@@ -70,6 +70,11 @@ const isoMaker = /mkisofs|genisoimage/;
 const isoMakerHelp =
   'Install mkisofs on the node (on Debian and Ubuntu the package genisoimage): Incus uses it to give VMs their keys.';
 
+/** Incus's response to a client that it does not trust. */
+const untrustedClient = /^not authorized$/;
+const untrustedClientHelp =
+  'It does not trust the client certificate of the credential, or the certificate has expired: `incus config trust add-certificate` adds one.';
+
 const duplicatePattern = /unique constraint failed|already exists/;
 const byCode: ReadonlyMap<number, DriverErrorKind> = new Map([
   [400, 'refused'],
@@ -94,11 +99,16 @@ export function errorFromResponse(what: string, code: number, text: string, isRe
   // A failed read proves only absence; with code 500 and above it proves nothing.
   const final = isRead && !readErrorKinds.has(kind) && code >= 500 ? 'unavailable' : kind;
   const shown = text.length > 1_000 ? `${text.slice(0, 1_000)}…` : text;
-  const help = isoMaker.test(sentence) ? ` ${isoMakerHelp}` : '';
+  const help = helpFor(sentence, code);
   return new IncusError(final, `Incus could not ${what}: ${shown} (${code})${help}`, {
     code,
     isDuplicate: duplicatePattern.test(sentence),
   });
+}
+
+function helpFor(sentence: string, code: number): string {
+  if (isoMaker.test(sentence)) return ` ${isoMakerHelp}`;
+  return code === 403 && untrustedClient.test(sentence) ? ` ${untrustedClientHelp}` : '';
 }
 
 const readErrorKinds: ReadonlySet<DriverErrorKind> = new Set(['unavailable', 'busy', 'not_found']);

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { systemClock } from '@millrace/platform/clock';
+import type { PinnedTls } from '@millrace/platform/tls';
 import { startStopwatch, startTcpProxy, useIncusCluster, scaledLimitMs } from '@millrace/testing';
 import { expect, it } from 'vitest';
 import { isDriverError } from '../../driver-error.ts';
 import { serverSchema } from './schemas.ts';
 import { IncusClient } from './incus-client.ts';
-import type { IncusTls } from './incus-transport.ts';
 
 // Uses the cluster that test files share, without changes.
 
-async function reach(): Promise<{ endpoints: string[]; tls: IncusTls }> {
+async function reach(): Promise<{ endpoints: string[]; tls: PinnedTls }> {
   const cluster = await useIncusCluster();
   return {
     endpoints: cluster.members.map(({ url }) => url),

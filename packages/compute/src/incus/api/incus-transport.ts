@@ -1,30 +1,28 @@
-import { X509Certificate } from 'node:crypto';
 import { Agent as HttpsAgent } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import type { checkServerIdentity } from 'node:tls';
 import type { Clock } from '@millrace/platform/clock';
 import { guardedLookup, assertAddressAllowed, type NetGuard } from '@millrace/platform/net';
+import {
+  explainTlsError,
+  pinnedTlsOptions,
+  toCredentialSource,
+  type CredentialSource,
+  type PinnedTls,
+} from '@millrace/platform/tls';
 import { Pool } from 'undici';
 import { WebSocket, type ClientOptions } from 'ws';
-import { invalidResponseError, noResponseError } from './incus-errors.ts';
+import { invalidResponseError, noResponseError, type IncusError } from './incus-errors.ts';
 
 /** A local daemon, or members of a cluster, each of which can respond for all. */
 export type IncusConnectionOptions =
   | { readonly socketPath: string }
   | {
       readonly endpoints: readonly string[];
-      readonly tls: IncusTls;
+      /** All members of a cluster have the same server certificate. */
+      readonly tls: PinnedTls | CredentialSource<PinnedTls>;
       /** For endpoints that a supplier entered: which addresses are allowed. */
       readonly guard?: NetGuard;
     };
-
-export interface IncusTls {
-  /** PEM. The daemon must trust it. */
-  readonly clientCertificate: string;
-  readonly clientKey: string;
-  /** PEM. The only accepted server certificate; all members of a cluster use the same one. */
-  readonly serverCertificate: string;
-}
 
 export interface TransportRequest {
   /** Completes "asked to …" in error messages. */
@@ -65,33 +63,62 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-function connectionOptions(reach: IncusConnectionOptions): { socketPath: string } | PinnedOptions {
+const repair = {
+  server: 'Incus',
+  trust:
+    'Put its certificate into the serverCertificateFile of the credential, or into the settings of the cluster.',
+};
+
+/** The connections that use one version of the certificates. */
+interface OpenConnections {
+  /** Null for a local socket. */
+  readonly tls: PinnedTls | null;
+  readonly pools: readonly Pool[];
+  /** Unlimited connections, because callers limit the operations in progress. */
+  readonly longPollPools: readonly Pool[];
+  readonly socketOptions: ClientOptions;
+}
+
+type ConnectOptions =
+  | { readonly socketPath: string }
+  | (ReturnType<typeof pinnedTlsOptions> & { readonly lookup?: LookupFunction });
+
+function connectOptions(reach: IncusConnectionOptions, tls: PinnedTls | null): ConnectOptions {
   if ('socketPath' in reach) return { socketPath: reach.socketPath };
-  const { clientCertificate, clientKey, serverCertificate } = reach.tls;
+  if (tls === null) throw new TypeError('A daemon on the network needs certificates.');
+  const guard = reach.guard === undefined ? {} : { lookup: guardedLookup(reach.guard) };
+  return { ...guard, ...pinnedTlsOptions(tls) };
+}
+
+function openConnections(
+  reach: IncusConnectionOptions,
+  bases: readonly string[],
+  tls: PinnedTls | null,
+): OpenConnections {
+  const connect = connectOptions(reach, tls);
+  const open = (connections: number | null): Pool[] =>
+    bases.map(
+      (base) =>
+        new Pool(base, {
+          // No HTTP/2: undici and Node never return from sending if the server dies with requests in flight.
+          allowH2: false,
+          connections,
+          connect: { ...connect, timeout: connectMs },
+          // The timeout of the request's clock covers the whole exchange; undici's would cover only pauses.
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        }),
+    );
   return {
-    ...(reach.guard !== undefined && { lookup: guardedLookup(reach.guard) }),
-    cert: clientCertificate,
-    key: clientKey,
-    ca: serverCertificate,
-    checkServerIdentity: pin(serverCertificate),
+    tls,
+    pools: open(maxConnections),
+    longPollPools: open(null),
+    socketOptions: {
+      ...('socketPath' in connect ? {} : { agent: new HttpsAgent({ ...connect, keepAlive: false }) }),
+      handshakeTimeout: connectMs,
+      followRedirects: false,
+    },
   };
-}
-
-interface PinnedOptions {
-  readonly cert: string;
-  readonly key: string;
-  readonly ca: string;
-  readonly checkServerIdentity: typeof checkServerIdentity;
-  readonly lookup?: LookupFunction;
-}
-
-/** Daemons use self-signed certificates without meaningful names, so the fingerprint decides. */
-function pin(serverCertificate: string): PinnedOptions['checkServerIdentity'] {
-  const expected = new X509Certificate(serverCertificate).fingerprint256;
-  return (host, shown) =>
-    shown.fingerprint256 === expected
-      ? undefined
-      : new Error(`${host} does not present the certificate that is pinned for it`);
 }
 
 /**
@@ -100,49 +127,41 @@ function pin(serverCertificate: string): PinnedOptions['checkServerIdentity'] {
  */
 export class IncusTransport {
   readonly #bases: readonly string[];
-  readonly #pools: readonly Pool[];
-  /** Unlimited connections, because callers limit the operations in progress. */
-  readonly #longPollPools: readonly Pool[];
   readonly #socketBases: readonly string[];
-  readonly #socketOptions: ClientOptions;
+  readonly #reach: IncusConnectionOptions;
+  /** Null for a local socket. */
+  readonly #tls: CredentialSource<PinnedTls> | null;
   readonly #clock: Clock;
   readonly #guard: NetGuard | null;
   readonly #closing = new AbortController();
   /** The endpoint that responded last is tried first. */
   #preferred = 0;
+  #open: OpenConnections | null = null;
 
   constructor(reach: IncusConnectionOptions, clock: Clock) {
-    const connect = connectionOptions(reach);
+    this.#reach = reach;
+    this.#tls = 'socketPath' in reach ? null : toCredentialSource(reach.tls);
     this.#clock = clock;
     this.#guard = 'guard' in reach ? (reach.guard ?? null) : null;
     this.#bases =
       'socketPath' in reach ? ['http://incus'] : reach.endpoints.map((url) => new URL(url).origin);
     if (this.#bases.length === 0) throw new TypeError('An Incus cluster needs at least one endpoint.');
-    const open = (connections: number | null): Pool[] =>
-      this.#bases.map(
-        (base) =>
-          new Pool(base, {
-            // No HTTP/2: undici and Node never return from sending if the server dies with requests in flight.
-            allowH2: false,
-            connections,
-            connect: { ...connect, timeout: connectMs },
-            // The timeout of the request's clock covers the whole exchange; undici's would cover only pauses.
-            headersTimeout: 0,
-            bodyTimeout: 0,
-          }),
-      );
-    this.#pools = open(maxConnections);
-    this.#longPollPools = open(null);
     // The address of a WebSocket contains the socket path.
     this.#socketBases =
       'socketPath' in reach
         ? [`ws+unix:${reach.socketPath}:`]
         : this.#bases.map((base) => base.replace(/^http/, 'ws'));
-    this.#socketOptions = {
-      ...('socketPath' in connect ? {} : { agent: new HttpsAgent({ ...connect, keepAlive: false }) }),
-      handshakeTimeout: connectMs,
-      followRedirects: false,
-    };
+  }
+
+  /** New certificates need new connections. Requests in progress end on the earlier ones, and sockets stay open. */
+  async #connections(): Promise<OpenConnections> {
+    const tls = (await this.#tls?.latest()) ?? null;
+    const earlier = this.#open;
+    if (earlier !== null && earlier.tls === tls) return earlier;
+    const open = openConnections(this.#reach, this.#bases, tls);
+    this.#open = open;
+    for (const pool of poolsOf(earlier)) pool.close().catch(() => undefined);
+    return open;
   }
 
   async exchange(request: TransportRequest, signal: AbortSignal): Promise<TransportResponse> {
@@ -160,7 +179,7 @@ export class IncusTransport {
         if (!mayMoveOn || signal.aborted || this.#closing.signal.aborted) break;
       }
     }
-    throw noResponseError(request.what, failure);
+    throw this.#failed(request.what, failure);
   }
 
   /** Makes the next request prefer another endpoint, because this one responds with errors. */
@@ -188,7 +207,14 @@ export class IncusTransport {
         if (signal.aborted || this.#closing.signal.aborted) break;
       }
     }
-    throw noResponseError(what, failure);
+    throw this.#failed(what, failure);
+  }
+
+  #failed(what: string, failure: unknown): IncusError {
+    const explained = explainTlsError(failure, repair);
+    if (explained === null) return noResponseError(what, failure);
+    this.#tls?.recheck();
+    return noResponseError(what, new Error(explained, { cause: failure }));
   }
 
   get endpointCount(): number {
@@ -201,7 +227,7 @@ export class IncusTransport {
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('the driver was closed'));
-    await Promise.all([...this.#pools, ...this.#longPollPools].map((pool) => pool.destroy()));
+    await Promise.all(poolsOf(this.#open).map((pool) => pool.destroy()));
   }
 
   /** The guarded lookup checks only names, so literal addresses are checked here. */
@@ -219,7 +245,8 @@ export class IncusTransport {
   }
 
   async #request(index: number, request: TransportRequest, signal: AbortSignal): Promise<TransportResponse> {
-    const pool = (request.isLongPoll === true ? this.#longPollPools : this.#pools)[index];
+    const open = await this.#connections();
+    const pool = (request.isLongPoll === true ? open.longPollPools : open.pools)[index];
     if (pool === undefined) throw new Error('The endpoint does not exist.');
     const late = new AbortController();
     const cancel = this.#clock.after(request.timeoutMs, () =>
@@ -240,14 +267,15 @@ export class IncusTransport {
     }
   }
 
-  #connect(
+  async #connect(
     index: number,
     path: string,
     options: { readonly maxBytes: number; readonly attach: (socket: WebSocket) => void },
     signal: AbortSignal,
   ): Promise<WebSocket> {
     const base = this.#socketBases[index] ?? '';
-    const socket = new WebSocket(`${base}${path}`, { ...this.#socketOptions, maxPayload: options.maxBytes });
+    const { socketOptions } = await this.#connections();
+    const socket = new WebSocket(`${base}${path}`, { ...socketOptions, maxPayload: options.maxBytes });
     options.attach(socket);
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     return new Promise((resolve, reject) => {
@@ -265,6 +293,10 @@ export class IncusTransport {
       else stop.addEventListener('abort', giveUp, { once: true });
     });
   }
+}
+
+function poolsOf(open: OpenConnections | null): readonly Pool[] {
+  return open === null ? [] : [...open.pools, ...open.longPollPools];
 }
 
 async function readBounded(body: AsyncIterable<Buffer>, request: TransportRequest): Promise<Buffer> {

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { Clock } from '@millrace/platform/clock';
+import type { PinnedTls } from '@millrace/platform/tls';
 import { z } from 'zod';
 import { isDriverError } from '../../driver-error.ts';
 import { IncusClient } from './incus-client.ts';
@@ -38,7 +39,10 @@ export interface IncusTrust {
   close(): Promise<void>;
 }
 
-type TrustConnectionOptions = Extract<IncusConnectionOptions, { readonly endpoints: readonly string[] }>;
+/** Open for one task only, in which the certificate does not change. */
+type TrustConnectionOptions = Extract<IncusConnectionOptions, { readonly endpoints: readonly string[] }> & {
+  readonly tls: PinnedTls;
+};
 
 const text = z.string().max(256);
 const serverSchema = z.object({

@@ -3,15 +3,19 @@ import {
   databaseWithClock,
   eventually,
   killBackends,
+  longDbTimeouts,
+  startTcpProxy,
   waitForPoolRecovery,
   startStopwatch,
   scaledLimitMs,
 } from '@millrace/testing';
+import { sql } from 'kysely';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../clock/index.ts';
-import type { Tx } from '../../db/index.ts';
+import { createDb, type Tx } from '../../db/index.ts';
 import { Fault } from '../../fault/index.ts';
 import { parseId, toUuid } from '../../ids/index.ts';
+import { createLogger } from '../../log/index.ts';
 import { duplicateWaitMs } from './idempotency.ts';
 import { deleteExpiredOperations, findOperationById, findOperationByKey } from './idempotency.store.ts';
 import {
@@ -50,6 +54,17 @@ async function countOrgs(name: string): Promise<number> {
     .execute();
   return rows.length;
 }
+
+/** Each COMMIT waits for a lock, so that a test can interrupt it. */
+const slowCommits = `
+  create table if not exists slow_commits (id int);
+  grant all on slow_commits to millrace_app;
+  create or replace function wait_for_test() returns trigger language plpgsql as
+    'begin perform pg_advisory_xact_lock(1); return null; end';
+  drop trigger if exists slow_commits_wait on slow_commits;
+  create constraint trigger slow_commits_wait after insert on slow_commits
+    deferrable initially deferred for each row execute function wait_for_test();
+`;
 
 interface Harness {
   readonly server: TestServer;
@@ -209,11 +224,23 @@ test('transact stores nothing for a refused request, so that the same request ca
   expect([second.statusCode, second.headers['idempotent-replayed']]).toEqual([201, undefined]);
 });
 
-test('transact leaves nothing after a lost connection, and the retry creates the resource once', async () => {
-  let kill = true;
+test('transact repeats a request whose connection is lost before the commit, and creates the resource once', async () => {
+  let kills = 0;
+  const { post, name } = createHarness(async (tx) => {
+    kills += 1;
+    if (kills > 1) return;
+    await killBackends(database);
+    await tx.kysely.selectFrom('organisations').select('id').limit(1).execute();
+  });
+  expect((await post({ key: 'k' })).statusCode).toBe(201);
+  expect([kills, await countOrgs(name)]).toEqual([2, 1]);
+  await waitForPoolRecovery(database.db);
+});
+
+test('transact leaves nothing if every connection is lost, and a later request creates the resource once', async () => {
+  let isKilling = true;
   const { post, name, principal } = createHarness(async (tx) => {
-    if (!kill) return;
-    kill = false;
+    if (!isKilling) return;
     await killBackends(database);
     await tx.kysely.selectFrom('organisations').select('id').limit(1).execute();
   });
@@ -223,12 +250,64 @@ test('transact leaves nothing after a lost connection, and the retry creates the
     'SERVICE_UNAVAILABLE',
     '1',
   ]);
+  isKilling = false;
   await waitForPoolRecovery(database.db);
   expect(await countOrgs(name)).toBe(0);
   expect(await findOperationByKey(database.db, principal.orgId, 'k')).toBeNull();
   const second = await post({ key: 'k' });
   expect([second.statusCode, await countOrgs(name)]).toEqual([201, 1]);
 });
+
+test.each(['rolled back', 'committed'] as const)(
+  'the idempotency key settles a commit of unknown result that was %s',
+  async (outcome) => {
+    await using proxy = await startTcpProxy(database.url);
+    const log = createLogger({ name: 'test', level: 'silent' });
+    const dbThroughProxy = createDb({
+      ...longDbTimeouts,
+      url: proxy.rewrite(database.url),
+      poolSize: 1,
+      ids,
+      log,
+    });
+    const principal = testPrincipal({ limits: { organisationRpm: 10_000, keyRpm: null } });
+    const server = createTestServer({ db: dbThroughProxy, principal });
+    open.push(server);
+    const name = ids.nextUuid();
+    server.serve(createItem, ({ body, transact }) =>
+      transact({ name: 'create thing', isolation: 'read committed' }, async (tx) => {
+        const id = await insertOrg(tx, name);
+        await sql`insert into slow_commits values (1)`.execute(tx.kysely);
+        return { body: { id, size: body.size, key: null } };
+      }),
+    );
+    const post = () => inject(server, '/v2/things', { 'idempotency-key': 'k' }, { size: 8 });
+    const holder = await database.connect();
+    await holder.query(slowCommits);
+    await holder.query('select pg_advisory_lock(1)');
+    const first = post();
+    await eventually({ what: 'the commit under way' }, async () => {
+      const { rowCount } = await holder.query(
+        "select from pg_stat_activity where datname = current_database() and query = 'commit' and wait_event = 'advisory'",
+      );
+      return rowCount === 1;
+    });
+    if (outcome === 'committed') proxy.dropConnections();
+    else await killBackends(database, 'commit');
+    const { statusCode, headers } = await first;
+    expect([statusCode, headers['retry-after']]).toEqual([503, '1']);
+    await holder.query('select pg_advisory_unlock(1)');
+    const second = await eventually({ what: 'an answer to the repetition' }, async () => {
+      const response = await post();
+      return response.json().reason === 'IDEMPOTENCY_IN_PROGRESS' ? undefined : response;
+    });
+    const replayed = outcome === 'committed' ? 'true' : undefined;
+    expect([second.statusCode, second.headers['idempotent-replayed']]).toEqual([201, replayed]);
+    expect(await countOrgs(name)).toBe(1);
+    await holder.end();
+    await dbThroughProxy.close();
+  },
+);
 
 test('a duplicate waits a limited time and holds no connection while it waits', async () => {
   const finish = Promise.withResolvers<void>();

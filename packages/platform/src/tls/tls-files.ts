@@ -1,41 +1,40 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { Server as HttpServer } from 'node:http';
-import { Server as TlsServer } from 'node:tls';
+import type { Server } from 'node:net';
+import { Server as TlsServer, type SecureVersion } from 'node:tls';
 import type { Timer } from '../clock/index.ts';
 import { startLoop, type Loop } from '../lifecycle/index.ts';
 import type { Logger } from '../log/index.ts';
+import { assertKeyMatches } from './pinned-tls.ts';
 
 export interface TlsFilesOptions {
-  readonly server: HttpServer;
+  readonly server: Server;
   readonly certFile: string;
   readonly keyFile: string;
   /** The certificate and key that the server has already. */
   readonly loaded: { readonly cert: string; readonly key: string };
   readonly clock: Timer;
   readonly log: Logger;
+  readonly minVersion?: SecureVersion;
   readonly everyMs?: number;
 }
 
 const EVERY_MS = 10_000;
 
 /**
- * Uses a changed certificate for new connections; open ones keep theirs. Until certificate and key fit each other, the
+ * Uses a changed certificate for new connections; open ones keep theirs. Until certificate and key match, the
  * server keeps the earlier pair: programs that renew certificates write one file after the other.
  */
 export function watchTlsFiles(options: TlsFilesOptions): Loop {
-  const { server, certFile, keyFile, clock, log, everyMs = EVERY_MS } = options;
+  const { server, certFile, keyFile, clock, log, minVersion = 'TLSv1.2', everyMs = EVERY_MS } = options;
   let { cert, key } = options.loaded;
   const watching = { name: 'TLS files', clock, log, idleMs: everyMs, maxBackoffMs: everyMs };
   return startLoop(watching, async () => {
     const [newCert, newKey] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
     if (newCert === cert && newKey === key) return 'idle';
-    // `setSecureContext` accepts empty texts, and notices only at the next handshake that a key does not fit.
-    if (!new X509Certificate(newCert).checkPrivateKey(createPrivateKey(newKey))) {
-      throw new Error('The TLS key does not fit the certificate.');
-    }
+    // `setSecureContext` accepts empty texts, and notices only at the next handshake that a key does not match.
+    assertKeyMatches(newCert, newKey, certFile);
     if (!(server instanceof TlsServer)) throw new TypeError('The server does not use TLS.');
-    server.setSecureContext({ cert: newCert, key: newKey, minVersion: 'TLSv1.2' });
+    server.setSecureContext({ cert: newCert, key: newKey, minVersion });
     [cert, key] = [newCert, newKey];
     log.info({ certFile }, 'TLS certificate reloaded');
     return 'idle';
