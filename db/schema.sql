@@ -154,7 +154,7 @@ COMMENT ON FUNCTION public.fan_out_to_webhooks() IS 'Inserts a delivery of each 
 
 CREATE FUNCTION public.first_id_of_day(day date) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
   select (lpad(to_hex((extract(epoch from day::timestamp) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid;
 $$;
@@ -214,7 +214,7 @@ COMMENT ON FUNCTION public.lock_demo_mark() IS 'Whether this is a demo. The answ
 
 CREATE FUNCTION public.make_usage_partitions(first_day date, days integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     SET lock_timeout TO '2s'
     AS $$
 declare
@@ -257,7 +257,7 @@ COMMENT ON FUNCTION public.make_usage_partitions(first_day date, days integer) I
 
 CREATE FUNCTION public.mark_pool() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
   new.placeable := new.ready and new.open and new.gpu_type is not null;
@@ -267,7 +267,7 @@ end $$;
 
 CREATE FUNCTION public.note_changed_key() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
   insert into book_changes (kind, ref) values ('key', new.public_id);
@@ -278,7 +278,7 @@ COMMENT ON FUNCTION public.note_changed_key() IS 'Queues an API key for the key 
 
 CREATE FUNCTION public.note_changed_model() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 declare
   changed jsonb := case when tg_op = 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
@@ -292,7 +292,7 @@ COMMENT ON FUNCTION public.note_changed_model() IS 'Queues a model for the key f
 
 CREATE FUNCTION public.note_changed_organisation() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
   insert into book_changes (kind, ref) values ('organisation', new.id::text);
@@ -303,7 +303,7 @@ COMMENT ON FUNCTION public.note_changed_organisation() IS 'Queues an organisatio
 
 CREATE FUNCTION public.note_keys_of_changed_budget() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 declare
   counted uuid[] := new.key_ids;
@@ -327,7 +327,7 @@ COMMENT ON FUNCTION public.note_keys_of_changed_budget() IS 'Queues the keys of 
 
 CREATE FUNCTION public.note_keys_of_changed_user() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 declare
   changed record;
@@ -344,7 +344,7 @@ COMMENT ON FUNCTION public.note_keys_of_changed_user() IS 'Queues the keys of a 
 
 CREATE FUNCTION public.note_listed_capacity() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
   insert into listing_changes (node_id) values (new.node_id);
@@ -353,7 +353,7 @@ end $$;
 
 CREATE FUNCTION public.note_listed_cluster() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
   insert into listing_changes (node_id) select node_id from node_capacity where cluster_id = new.id;
@@ -362,7 +362,7 @@ end $$;
 
 CREATE FUNCTION public.note_listed_instance() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
   insert into listing_changes (node_id)
@@ -375,7 +375,7 @@ COMMENT ON FUNCTION public.note_listed_instance() IS 'Queues a machine for the m
 
 CREATE FUNCTION public.note_listed_machine() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
   insert into listing_changes (node_id) values (new.node_id);
@@ -384,7 +384,7 @@ end $$;
 
 CREATE FUNCTION public.note_listed_node() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
   insert into listing_changes (node_id)
@@ -394,7 +394,7 @@ end $$;
 
 CREATE FUNCTION public.note_listed_supplier() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
   insert into listing_changes (node_id)
@@ -428,7 +428,7 @@ COMMENT ON FUNCTION public.pool_of(mode text, offer text, region text, gpu_type 
 
 CREATE FUNCTION public.recount_changed_nodes() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 declare
   one uuid;
@@ -471,7 +471,7 @@ end $$;
 
 CREATE FUNCTION public.recount_sold_nodes() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 declare
   one record;
@@ -5868,1025 +5868,1986 @@ ALTER TABLE ONLY public.written_off_machines
     ADD CONSTRAINT written_off_machines_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
 GRANT USAGE ON SCHEMA public TO millrace_app;
+GRANT USAGE ON SCHEMA public TO millrace_api;
+GRANT USAGE ON SCHEMA public TO millrace_worker;
+GRANT USAGE ON SCHEMA public TO millrace_admin;
 
 REVOKE ALL ON FUNCTION public.make_usage_partitions(first_day date, days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.make_usage_partitions(first_day date, days integer) TO millrace_app;
+GRANT ALL ON FUNCTION public.make_usage_partitions(first_day date, days integer) TO millrace_worker;
 
 REVOKE ALL ON FUNCTION public.recount_node(one uuid) FROM PUBLIC;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.accounts TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.accounts TO millrace_api;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.accounts TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.allocated_gpus TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.allocated_gpus TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.allocated_gpus TO millrace_worker;
+GRANT SELECT ON TABLE public.allocated_gpus TO millrace_admin;
 
 GRANT UPDATE(released_at) ON TABLE public.allocated_gpus TO millrace_app;
+GRANT UPDATE(released_at) ON TABLE public.allocated_gpus TO millrace_api;
+GRANT UPDATE(released_at) ON TABLE public.allocated_gpus TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.allocated_ports TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.allocated_ports TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.allocated_ports TO millrace_worker;
+GRANT SELECT ON TABLE public.allocated_ports TO millrace_admin;
 
 GRANT UPDATE(released_at) ON TABLE public.allocated_ports TO millrace_app;
+GRANT UPDATE(released_at) ON TABLE public.allocated_ports TO millrace_api;
+GRANT UPDATE(released_at) ON TABLE public.allocated_ports TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.allocations TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.allocations TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.allocations TO millrace_worker;
+GRANT SELECT ON TABLE public.allocations TO millrace_admin;
 
 GRANT UPDATE(state) ON TABLE public.allocations TO millrace_app;
+GRANT UPDATE(state) ON TABLE public.allocations TO millrace_api;
+GRANT UPDATE(state) ON TABLE public.allocations TO millrace_worker;
 
 GRANT UPDATE(frees_at) ON TABLE public.allocations TO millrace_app;
+GRANT UPDATE(frees_at) ON TABLE public.allocations TO millrace_api;
+GRANT UPDATE(frees_at) ON TABLE public.allocations TO millrace_worker;
 
 GRANT UPDATE(released_at) ON TABLE public.allocations TO millrace_app;
+GRANT UPDATE(released_at) ON TABLE public.allocations TO millrace_api;
+GRANT UPDATE(released_at) ON TABLE public.allocations TO millrace_worker;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.api_keys TO millrace_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.api_keys TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.api_keys TO millrace_api;
+GRANT SELECT ON TABLE public.api_keys TO millrace_worker;
+GRANT SELECT,INSERT ON TABLE public.api_keys TO millrace_admin;
+
+GRANT UPDATE(expires_at) ON TABLE public.api_keys TO millrace_app;
+GRANT UPDATE(expires_at) ON TABLE public.api_keys TO millrace_api;
+GRANT UPDATE(expires_at) ON TABLE public.api_keys TO millrace_worker;
+
+GRANT UPDATE(revoked_at) ON TABLE public.api_keys TO millrace_app;
+GRANT UPDATE(revoked_at) ON TABLE public.api_keys TO millrace_api;
+GRANT UPDATE(revoked_at) ON TABLE public.api_keys TO millrace_worker;
+
+GRANT UPDATE(revoked_reason) ON TABLE public.api_keys TO millrace_app;
+GRANT UPDATE(revoked_reason) ON TABLE public.api_keys TO millrace_api;
+GRANT UPDATE(revoked_reason) ON TABLE public.api_keys TO millrace_worker;
+
+GRANT UPDATE(last_used_at) ON TABLE public.api_keys TO millrace_app;
+GRANT UPDATE(last_used_at) ON TABLE public.api_keys TO millrace_api;
+GRANT UPDATE(last_used_at) ON TABLE public.api_keys TO millrace_worker;
+
+GRANT UPDATE(next_action_at) ON TABLE public.api_keys TO millrace_app;
+GRANT UPDATE(next_action_at) ON TABLE public.api_keys TO millrace_api;
+GRANT UPDATE(next_action_at) ON TABLE public.api_keys TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.audit_log TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.audit_log TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.audit_log TO millrace_worker;
+GRANT SELECT,INSERT ON TABLE public.audit_log TO millrace_admin;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.audit_marks TO millrace_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.audit_marks TO millrace_worker;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.audit_marks TO millrace_admin;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.audit_runs TO millrace_app;
+GRANT SELECT ON TABLE public.audit_runs TO millrace_api;
+GRANT SELECT,INSERT,DELETE ON TABLE public.audit_runs TO millrace_worker;
+GRANT SELECT,INSERT,DELETE ON TABLE public.audit_runs TO millrace_admin;
 
 GRANT SELECT,DELETE ON TABLE public.book_changes TO millrace_app;
+GRANT SELECT,DELETE ON TABLE public.book_changes TO millrace_api;
+GRANT SELECT,DELETE ON TABLE public.book_changes TO millrace_worker;
 
 GRANT SELECT,USAGE ON SEQUENCE public.book_changes_id_seq TO millrace_app;
+GRANT SELECT,USAGE ON SEQUENCE public.book_changes_id_seq TO millrace_api;
+GRANT SELECT,USAGE ON SEQUENCE public.book_changes_id_seq TO millrace_worker;
+GRANT SELECT,USAGE ON SEQUENCE public.book_changes_id_seq TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.budgets TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.budgets TO millrace_api;
+GRANT SELECT ON TABLE public.budgets TO millrace_worker;
+GRANT SELECT ON TABLE public.budgets TO millrace_admin;
 
 GRANT UPDATE(name) ON TABLE public.budgets TO millrace_app;
+GRANT UPDATE(name) ON TABLE public.budgets TO millrace_api;
+GRANT UPDATE(name) ON TABLE public.budgets TO millrace_worker;
 
 GRANT UPDATE(key_ids) ON TABLE public.budgets TO millrace_app;
+GRANT UPDATE(key_ids) ON TABLE public.budgets TO millrace_api;
+GRANT UPDATE(key_ids) ON TABLE public.budgets TO millrace_worker;
 
 GRANT UPDATE(limit_nano_usd) ON TABLE public.budgets TO millrace_app;
+GRANT UPDATE(limit_nano_usd) ON TABLE public.budgets TO millrace_api;
+GRANT UPDATE(limit_nano_usd) ON TABLE public.budgets TO millrace_worker;
 
 GRANT UPDATE(period_start) ON TABLE public.budgets TO millrace_app;
+GRANT UPDATE(period_start) ON TABLE public.budgets TO millrace_api;
+GRANT UPDATE(period_start) ON TABLE public.budgets TO millrace_worker;
 
 GRANT UPDATE(period_end) ON TABLE public.budgets TO millrace_app;
+GRANT UPDATE(period_end) ON TABLE public.budgets TO millrace_api;
+GRANT UPDATE(period_end) ON TABLE public.budgets TO millrace_worker;
 
 GRANT UPDATE(thresholds_percent) ON TABLE public.budgets TO millrace_app;
+GRANT UPDATE(thresholds_percent) ON TABLE public.budgets TO millrace_api;
+GRANT UPDATE(thresholds_percent) ON TABLE public.budgets TO millrace_worker;
 
 GRANT UPDATE(notified_percent) ON TABLE public.budgets TO millrace_app;
+GRANT UPDATE(notified_percent) ON TABLE public.budgets TO millrace_api;
+GRANT UPDATE(notified_percent) ON TABLE public.budgets TO millrace_worker;
 
 GRANT UPDATE(on_exceeded) ON TABLE public.budgets TO millrace_app;
+GRANT UPDATE(on_exceeded) ON TABLE public.budgets TO millrace_api;
+GRANT UPDATE(on_exceeded) ON TABLE public.budgets TO millrace_worker;
 
 GRANT UPDATE(deleted_at) ON TABLE public.budgets TO millrace_app;
+GRANT UPDATE(deleted_at) ON TABLE public.budgets TO millrace_api;
+GRANT UPDATE(deleted_at) ON TABLE public.budgets TO millrace_worker;
 
 GRANT UPDATE(is_key_limit) ON TABLE public.budgets TO millrace_app;
+GRANT UPDATE(is_key_limit) ON TABLE public.budgets TO millrace_api;
+GRANT UPDATE(is_key_limit) ON TABLE public.budgets TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.cluster_comparisons TO millrace_app;
+GRANT SELECT ON TABLE public.cluster_comparisons TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.cluster_comparisons TO millrace_worker;
+GRANT SELECT,INSERT ON TABLE public.cluster_comparisons TO millrace_admin;
 
 GRANT UPDATE(turn) ON TABLE public.cluster_comparisons TO millrace_app;
+GRANT UPDATE(turn) ON TABLE public.cluster_comparisons TO millrace_worker;
+GRANT UPDATE(turn) ON TABLE public.cluster_comparisons TO millrace_admin;
 
 GRANT UPDATE(holder) ON TABLE public.cluster_comparisons TO millrace_app;
+GRANT UPDATE(holder) ON TABLE public.cluster_comparisons TO millrace_worker;
+GRANT UPDATE(holder) ON TABLE public.cluster_comparisons TO millrace_admin;
 
 GRANT UPDATE(held_until) ON TABLE public.cluster_comparisons TO millrace_app;
+GRANT UPDATE(held_until) ON TABLE public.cluster_comparisons TO millrace_worker;
+GRANT UPDATE(held_until) ON TABLE public.cluster_comparisons TO millrace_admin;
 
 GRANT UPDATE(looked_at) ON TABLE public.cluster_comparisons TO millrace_app;
+GRANT UPDATE(looked_at) ON TABLE public.cluster_comparisons TO millrace_worker;
+GRANT UPDATE(looked_at) ON TABLE public.cluster_comparisons TO millrace_admin;
 
 GRANT UPDATE(watching_since) ON TABLE public.cluster_comparisons TO millrace_app;
+GRANT UPDATE(watching_since) ON TABLE public.cluster_comparisons TO millrace_worker;
+GRANT UPDATE(watching_since) ON TABLE public.cluster_comparisons TO millrace_admin;
 
 GRANT UPDATE(whole_at) ON TABLE public.cluster_comparisons TO millrace_app;
+GRANT UPDATE(whole_at) ON TABLE public.cluster_comparisons TO millrace_worker;
+GRANT UPDATE(whole_at) ON TABLE public.cluster_comparisons TO millrace_admin;
 
 GRANT UPDATE(problem) ON TABLE public.cluster_comparisons TO millrace_app;
+GRANT UPDATE(problem) ON TABLE public.cluster_comparisons TO millrace_worker;
+GRANT UPDATE(problem) ON TABLE public.cluster_comparisons TO millrace_admin;
 
 GRANT UPDATE(reap_allowed_until) ON TABLE public.cluster_comparisons TO millrace_app;
+GRANT UPDATE(reap_allowed_until) ON TABLE public.cluster_comparisons TO millrace_worker;
+GRANT UPDATE(reap_allowed_until) ON TABLE public.cluster_comparisons TO millrace_admin;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.cluster_observers TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.cluster_observers TO millrace_worker;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.clusters TO millrace_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.clusters TO millrace_api;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.clusters TO millrace_worker;
+GRANT SELECT ON TABLE public.clusters TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.demo_mark TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.demo_mark TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.demo_mark TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.device_codes TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.device_codes TO millrace_api;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.device_codes TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.entitlements TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.entitlements TO millrace_api;
 
 GRANT UPDATE(revoked_at) ON TABLE public.entitlements TO millrace_app;
+GRANT UPDATE(revoked_at) ON TABLE public.entitlements TO millrace_api;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.event_heads TO millrace_app;
+GRANT SELECT ON TABLE public.event_heads TO millrace_api;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.event_heads TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.events TO millrace_app;
+GRANT SELECT ON TABLE public.events TO millrace_api;
+GRANT SELECT,INSERT,DELETE ON TABLE public.events TO millrace_worker;
 
 GRANT UPDATE(published_at) ON TABLE public.events TO millrace_app;
+GRANT UPDATE(published_at) ON TABLE public.events TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.fabrics TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.fabrics TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.gpus TO millrace_app;
+GRANT SELECT ON TABLE public.gpus TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.gpus TO millrace_worker;
+GRANT SELECT ON TABLE public.gpus TO millrace_admin;
 
 GRANT UPDATE(device_uuid) ON TABLE public.gpus TO millrace_app;
+GRANT UPDATE(device_uuid) ON TABLE public.gpus TO millrace_api;
+GRANT UPDATE(device_uuid) ON TABLE public.gpus TO millrace_worker;
 
 GRANT UPDATE(model) ON TABLE public.gpus TO millrace_app;
+GRANT UPDATE(model) ON TABLE public.gpus TO millrace_api;
+GRANT UPDATE(model) ON TABLE public.gpus TO millrace_worker;
 
 GRANT UPDATE(gpu_type) ON TABLE public.gpus TO millrace_app;
+GRANT UPDATE(gpu_type) ON TABLE public.gpus TO millrace_api;
+GRANT UPDATE(gpu_type) ON TABLE public.gpus TO millrace_worker;
 
 GRANT UPDATE(ram_mb) ON TABLE public.gpus TO millrace_app;
+GRANT UPDATE(ram_mb) ON TABLE public.gpus TO millrace_api;
+GRANT UPDATE(ram_mb) ON TABLE public.gpus TO millrace_worker;
 
 GRANT UPDATE(numa_node) ON TABLE public.gpus TO millrace_app;
+GRANT UPDATE(numa_node) ON TABLE public.gpus TO millrace_api;
+GRANT UPDATE(numa_node) ON TABLE public.gpus TO millrace_worker;
 
 GRANT UPDATE(state) ON TABLE public.gpus TO millrace_app;
+GRANT UPDATE(state) ON TABLE public.gpus TO millrace_api;
+GRANT UPDATE(state) ON TABLE public.gpus TO millrace_worker;
 
 GRANT UPDATE(state_reason) ON TABLE public.gpus TO millrace_app;
+GRANT UPDATE(state_reason) ON TABLE public.gpus TO millrace_api;
+GRANT UPDATE(state_reason) ON TABLE public.gpus TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.id_blocks TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.id_blocks TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.id_blocks TO millrace_worker;
+GRANT SELECT,INSERT ON TABLE public.id_blocks TO millrace_admin;
 
 GRANT UPDATE(next_id) ON TABLE public.id_blocks TO millrace_app;
+GRANT UPDATE(next_id) ON TABLE public.id_blocks TO millrace_api;
+GRANT UPDATE(next_id) ON TABLE public.id_blocks TO millrace_worker;
+GRANT UPDATE(next_id) ON TABLE public.id_blocks TO millrace_admin;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotency_keys TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotency_keys TO millrace_api;
+GRANT SELECT,DELETE,UPDATE ON TABLE public.idempotency_keys TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.inference_checkpoints TO millrace_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.inference_checkpoints TO millrace_worker;
 
 GRANT UPDATE(amount_nano_usd) ON TABLE public.inference_checkpoints TO millrace_app;
+GRANT UPDATE(amount_nano_usd) ON TABLE public.inference_checkpoints TO millrace_worker;
 
 GRANT UPDATE(event) ON TABLE public.inference_checkpoints TO millrace_app;
+GRANT UPDATE(event) ON TABLE public.inference_checkpoints TO millrace_worker;
 
 GRANT UPDATE(recorded_at) ON TABLE public.inference_checkpoints TO millrace_app;
+GRANT UPDATE(recorded_at) ON TABLE public.inference_checkpoints TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.inference_deployments TO millrace_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.inference_deployments TO millrace_api;
+GRANT SELECT ON TABLE public.inference_deployments TO millrace_worker;
 
 GRANT UPDATE(address) ON TABLE public.inference_deployments TO millrace_app;
+GRANT UPDATE(address) ON TABLE public.inference_deployments TO millrace_api;
+GRANT UPDATE(address) ON TABLE public.inference_deployments TO millrace_worker;
 
 GRANT UPDATE(upstream_model) ON TABLE public.inference_deployments TO millrace_app;
+GRANT UPDATE(upstream_model) ON TABLE public.inference_deployments TO millrace_api;
+GRANT UPDATE(upstream_model) ON TABLE public.inference_deployments TO millrace_worker;
 
 GRANT UPDATE(sealed_api_key) ON TABLE public.inference_deployments TO millrace_app;
+GRANT UPDATE(sealed_api_key) ON TABLE public.inference_deployments TO millrace_api;
+GRANT UPDATE(sealed_api_key) ON TABLE public.inference_deployments TO millrace_worker;
 
 GRANT UPDATE(region) ON TABLE public.inference_deployments TO millrace_app;
+GRANT UPDATE(region) ON TABLE public.inference_deployments TO millrace_api;
+GRANT UPDATE(region) ON TABLE public.inference_deployments TO millrace_worker;
 
 GRANT UPDATE(weight) ON TABLE public.inference_deployments TO millrace_app;
+GRANT UPDATE(weight) ON TABLE public.inference_deployments TO millrace_api;
+GRANT UPDATE(weight) ON TABLE public.inference_deployments TO millrace_worker;
 
 GRANT UPDATE(max_concurrency) ON TABLE public.inference_deployments TO millrace_app;
+GRANT UPDATE(max_concurrency) ON TABLE public.inference_deployments TO millrace_api;
+GRANT UPDATE(max_concurrency) ON TABLE public.inference_deployments TO millrace_worker;
 
 GRANT UPDATE(enabled) ON TABLE public.inference_deployments TO millrace_app;
+GRANT UPDATE(enabled) ON TABLE public.inference_deployments TO millrace_api;
+GRANT UPDATE(enabled) ON TABLE public.inference_deployments TO millrace_worker;
 
 GRANT UPDATE(health) ON TABLE public.inference_deployments TO millrace_app;
+GRANT UPDATE(health) ON TABLE public.inference_deployments TO millrace_api;
+GRANT UPDATE(health) ON TABLE public.inference_deployments TO millrace_worker;
 
 GRANT UPDATE(health_since) ON TABLE public.inference_deployments TO millrace_app;
+GRANT UPDATE(health_since) ON TABLE public.inference_deployments TO millrace_api;
+GRANT UPDATE(health_since) ON TABLE public.inference_deployments TO millrace_worker;
 
 GRANT UPDATE(updated_at) ON TABLE public.inference_deployments TO millrace_app;
+GRANT UPDATE(updated_at) ON TABLE public.inference_deployments TO millrace_api;
+GRANT UPDATE(updated_at) ON TABLE public.inference_deployments TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.inference_model_names TO millrace_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.inference_model_names TO millrace_api;
+GRANT SELECT ON TABLE public.inference_model_names TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.inference_models TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.inference_models TO millrace_api;
+GRANT SELECT ON TABLE public.inference_models TO millrace_worker;
 
 GRANT UPDATE(modality) ON TABLE public.inference_models TO millrace_app;
+GRANT UPDATE(modality) ON TABLE public.inference_models TO millrace_api;
 
 GRANT UPDATE(input_modalities) ON TABLE public.inference_models TO millrace_app;
+GRANT UPDATE(input_modalities) ON TABLE public.inference_models TO millrace_api;
 
 GRANT UPDATE(context_length) ON TABLE public.inference_models TO millrace_app;
+GRANT UPDATE(context_length) ON TABLE public.inference_models TO millrace_api;
 
 GRANT UPDATE(max_output_tokens) ON TABLE public.inference_models TO millrace_app;
+GRANT UPDATE(max_output_tokens) ON TABLE public.inference_models TO millrace_api;
 
 GRANT UPDATE(owned_by) ON TABLE public.inference_models TO millrace_app;
+GRANT UPDATE(owned_by) ON TABLE public.inference_models TO millrace_api;
 
 GRANT UPDATE(enabled) ON TABLE public.inference_models TO millrace_app;
+GRANT UPDATE(enabled) ON TABLE public.inference_models TO millrace_api;
 
 GRANT UPDATE(visible_to) ON TABLE public.inference_models TO millrace_app;
+GRANT UPDATE(visible_to) ON TABLE public.inference_models TO millrace_api;
 
 GRANT UPDATE(fallbacks) ON TABLE public.inference_models TO millrace_app;
+GRANT UPDATE(fallbacks) ON TABLE public.inference_models TO millrace_api;
 
 GRANT UPDATE(requests_per_minute) ON TABLE public.inference_models TO millrace_app;
+GRANT UPDATE(requests_per_minute) ON TABLE public.inference_models TO millrace_api;
 
 GRANT UPDATE(updated_at) ON TABLE public.inference_models TO millrace_app;
+GRANT UPDATE(updated_at) ON TABLE public.inference_models TO millrace_api;
 
 GRANT SELECT,INSERT ON TABLE public.inference_requests TO millrace_app;
+GRANT SELECT ON TABLE public.inference_requests TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.inference_requests TO millrace_worker;
+GRANT SELECT ON TABLE public.inference_requests TO millrace_admin;
 
 GRANT UPDATE(late_nano_usd) ON TABLE public.inference_requests TO millrace_app;
+GRANT UPDATE(late_nano_usd) ON TABLE public.inference_requests TO millrace_worker;
 
 GRANT UPDATE(late_at) ON TABLE public.inference_requests TO millrace_app;
+GRANT UPDATE(late_at) ON TABLE public.inference_requests TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.instances TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.instances TO millrace_api;
+GRANT SELECT ON TABLE public.instances TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.invitations TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.invitations TO millrace_api;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.invitations TO millrace_admin;
 
 GRANT SELECT ON TABLE public.invoice_counter TO millrace_app;
+GRANT SELECT ON TABLE public.invoice_counter TO millrace_worker;
+GRANT SELECT ON TABLE public.invoice_counter TO millrace_admin;
 
 GRANT UPDATE(last_number) ON TABLE public.invoice_counter TO millrace_app;
+GRANT UPDATE(last_number) ON TABLE public.invoice_counter TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.invoice_gaps TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.invoice_gaps TO millrace_worker;
+GRANT SELECT ON TABLE public.invoice_gaps TO millrace_admin;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.invoice_months TO millrace_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.invoice_months TO millrace_worker;
+GRANT SELECT ON TABLE public.invoice_months TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.invoices TO millrace_app;
+GRANT SELECT ON TABLE public.invoices TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.invoices TO millrace_worker;
+GRANT SELECT ON TABLE public.invoices TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.ledger_accounts TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.ledger_accounts TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.ledger_accounts TO millrace_worker;
+GRANT SELECT ON TABLE public.ledger_accounts TO millrace_admin;
 
 GRANT UPDATE(balance_nano_usd) ON TABLE public.ledger_accounts TO millrace_app;
+GRANT UPDATE(balance_nano_usd) ON TABLE public.ledger_accounts TO millrace_api;
+GRANT UPDATE(balance_nano_usd) ON TABLE public.ledger_accounts TO millrace_worker;
 
 GRANT UPDATE(held_nano_usd) ON TABLE public.ledger_accounts TO millrace_app;
+GRANT UPDATE(held_nano_usd) ON TABLE public.ledger_accounts TO millrace_api;
+GRANT UPDATE(held_nano_usd) ON TABLE public.ledger_accounts TO millrace_worker;
 
 GRANT UPDATE(floor_nano_usd) ON TABLE public.ledger_accounts TO millrace_app;
+GRANT UPDATE(floor_nano_usd) ON TABLE public.ledger_accounts TO millrace_api;
+GRANT UPDATE(floor_nano_usd) ON TABLE public.ledger_accounts TO millrace_worker;
 
 GRANT UPDATE(entry_count) ON TABLE public.ledger_accounts TO millrace_app;
+GRANT UPDATE(entry_count) ON TABLE public.ledger_accounts TO millrace_api;
+GRANT UPDATE(entry_count) ON TABLE public.ledger_accounts TO millrace_worker;
 
 GRANT UPDATE(frozen_at) ON TABLE public.ledger_accounts TO millrace_app;
+GRANT UPDATE(frozen_at) ON TABLE public.ledger_accounts TO millrace_api;
+GRANT UPDATE(frozen_at) ON TABLE public.ledger_accounts TO millrace_worker;
 
 GRANT UPDATE(has_companions) ON TABLE public.ledger_accounts TO millrace_app;
+GRANT UPDATE(has_companions) ON TABLE public.ledger_accounts TO millrace_api;
+GRANT UPDATE(has_companions) ON TABLE public.ledger_accounts TO millrace_worker;
 
 GRANT UPDATE(owed_nano_usd) ON TABLE public.ledger_accounts TO millrace_app;
+GRANT UPDATE(owed_nano_usd) ON TABLE public.ledger_accounts TO millrace_api;
+GRANT UPDATE(owed_nano_usd) ON TABLE public.ledger_accounts TO millrace_worker;
 
 GRANT UPDATE(written_off_nano_usd) ON TABLE public.ledger_accounts TO millrace_app;
+GRANT UPDATE(written_off_nano_usd) ON TABLE public.ledger_accounts TO millrace_api;
+GRANT UPDATE(written_off_nano_usd) ON TABLE public.ledger_accounts TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.ledger_entries TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.ledger_entries TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.ledger_entries TO millrace_worker;
+GRANT SELECT ON TABLE public.ledger_entries TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.ledger_hold_parts TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.ledger_hold_parts TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.ledger_hold_parts TO millrace_worker;
+GRANT SELECT ON TABLE public.ledger_hold_parts TO millrace_admin;
 
 GRANT UPDATE(held_nano_usd) ON TABLE public.ledger_hold_parts TO millrace_app;
+GRANT UPDATE(held_nano_usd) ON TABLE public.ledger_hold_parts TO millrace_api;
+GRANT UPDATE(held_nano_usd) ON TABLE public.ledger_hold_parts TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.ledger_holds TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.ledger_holds TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.ledger_holds TO millrace_worker;
+GRANT SELECT ON TABLE public.ledger_holds TO millrace_admin;
 
 GRANT UPDATE(held_nano_usd) ON TABLE public.ledger_holds TO millrace_app;
+GRANT UPDATE(held_nano_usd) ON TABLE public.ledger_holds TO millrace_api;
+GRANT UPDATE(held_nano_usd) ON TABLE public.ledger_holds TO millrace_worker;
 
 GRANT UPDATE(posted_nano_usd) ON TABLE public.ledger_holds TO millrace_app;
+GRANT UPDATE(posted_nano_usd) ON TABLE public.ledger_holds TO millrace_api;
+GRANT UPDATE(posted_nano_usd) ON TABLE public.ledger_holds TO millrace_worker;
 
 GRANT UPDATE(closed_at) ON TABLE public.ledger_holds TO millrace_app;
+GRANT UPDATE(closed_at) ON TABLE public.ledger_holds TO millrace_api;
+GRANT UPDATE(closed_at) ON TABLE public.ledger_holds TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_worker;
+GRANT SELECT ON TABLE public.ledger_transfers TO millrace_admin;
 
 GRANT SELECT,DELETE ON TABLE public.listing_changes TO millrace_app;
+GRANT SELECT,DELETE ON TABLE public.listing_changes TO millrace_api;
+GRANT SELECT ON TABLE public.listing_changes TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.loop_items TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.loop_items TO millrace_api;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.loop_items TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.mail_refusals TO millrace_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.mail_refusals TO millrace_api;
 
 GRANT SELECT,INSERT ON TABLE public.maintenance_nodes TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.maintenance_nodes TO millrace_api;
+GRANT SELECT ON TABLE public.maintenance_nodes TO millrace_worker;
+GRANT SELECT ON TABLE public.maintenance_nodes TO millrace_admin;
 
 GRANT UPDATE(hold) ON TABLE public.maintenance_nodes TO millrace_app;
+GRANT UPDATE(hold) ON TABLE public.maintenance_nodes TO millrace_api;
+GRANT UPDATE(hold) ON TABLE public.maintenance_nodes TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.maintenance_notices TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.maintenance_notices TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.maintenance_notices TO millrace_worker;
 
 GRANT UPDATE(told) ON TABLE public.maintenance_notices TO millrace_app;
+GRANT UPDATE(told) ON TABLE public.maintenance_notices TO millrace_api;
+GRANT UPDATE(told) ON TABLE public.maintenance_notices TO millrace_worker;
 
 GRANT UPDATE(told_at) ON TABLE public.maintenance_notices TO millrace_app;
+GRANT UPDATE(told_at) ON TABLE public.maintenance_notices TO millrace_api;
+GRANT UPDATE(told_at) ON TABLE public.maintenance_notices TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.maintenance_windows TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.maintenance_windows TO millrace_api;
+GRANT SELECT ON TABLE public.maintenance_windows TO millrace_worker;
+GRANT SELECT ON TABLE public.maintenance_windows TO millrace_admin;
 
 GRANT UPDATE(status) ON TABLE public.maintenance_windows TO millrace_app;
+GRANT UPDATE(status) ON TABLE public.maintenance_windows TO millrace_api;
+GRANT UPDATE(status) ON TABLE public.maintenance_windows TO millrace_worker;
 
 GRANT UPDATE(ended_at) ON TABLE public.maintenance_windows TO millrace_app;
+GRANT UPDATE(ended_at) ON TABLE public.maintenance_windows TO millrace_api;
+GRANT UPDATE(ended_at) ON TABLE public.maintenance_windows TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.members TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.members TO millrace_api;
+GRANT SELECT,UPDATE ON TABLE public.members TO millrace_worker;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.members TO millrace_admin;
 
 GRANT SELECT,UPDATE ON TABLE public.meter_shards TO millrace_app;
+GRANT SELECT,UPDATE ON TABLE public.meter_shards TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.meter_transitions TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.meter_transitions TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.meter_transitions TO millrace_worker;
+GRANT SELECT ON TABLE public.meter_transitions TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.rentals TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.rentals TO millrace_api;
+GRANT SELECT ON TABLE public.rentals TO millrace_worker;
+GRANT SELECT ON TABLE public.rentals TO millrace_admin;
 
 GRANT UPDATE(provider_id) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(provider_id) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(provider_id) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(name) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(name) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(name) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(label) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(label) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(label) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(tags) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(tags) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(tags) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(user_data) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(user_data) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(user_data) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(monitoring) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(monitoring) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(monitoring) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(convert_on_expiry) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(convert_on_expiry) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(convert_on_expiry) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(status) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(status) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(status) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(status_reason) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(status_reason) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(status_reason) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(status_since) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(status_since) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(status_since) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(task) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(task) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(task) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(task_options) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(task_options) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(task_options) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(task_deadline_at) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(task_deadline_at) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(task_deadline_at) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(power) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(power) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(power) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(gpu_held) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(gpu_held) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(gpu_held) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(attempt) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(attempt) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(attempt) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(first_attempt) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(first_attempt) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(first_attempt) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(allocation_id) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(allocation_id) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(allocation_id) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(trouble_since) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(trouble_since) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(trouble_since) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(billing_paused_at) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(billing_paused_at) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(billing_paused_at) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(updated_at) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(updated_at) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(updated_at) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(started_at) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(started_at) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(started_at) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(end_accepted_at) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(end_accepted_at) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(end_accepted_at) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(ended_at) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(ended_at) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(ended_at) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(end_reason) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(end_reason) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(end_reason) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(expires_at) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(expires_at) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(expires_at) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(max_nano_usd) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(max_nano_usd) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(max_nano_usd) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(idle_after_seconds) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(idle_after_seconds) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(idle_after_seconds) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(idle_action) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(idle_action) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(idle_action) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(told_expiring_at) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(told_expiring_at) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(told_expiring_at) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(next_action_at) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(next_action_at) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(next_action_at) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(deadline_at) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(deadline_at) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(deadline_at) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(transitions) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(transitions) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(transitions) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(steps) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(steps) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(steps) ON TABLE public.rentals TO millrace_worker;
 
 GRANT UPDATE(version) ON TABLE public.rentals TO millrace_app;
+GRANT UPDATE(version) ON TABLE public.rentals TO millrace_api;
+GRANT UPDATE(version) ON TABLE public.rentals TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.volumes TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.volumes TO millrace_api;
+GRANT SELECT ON TABLE public.volumes TO millrace_worker;
+GRANT SELECT ON TABLE public.volumes TO millrace_admin;
 
 GRANT UPDATE(label) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(label) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(label) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(tags) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(tags) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(tags) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(size_gb) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(size_gb) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(size_gb) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(price) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(price) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(price) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(hold_id) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(hold_id) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(hold_id) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(grow_to_gb) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(grow_to_gb) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(grow_to_gb) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(grow_price) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(grow_price) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(grow_price) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(grow_hold_id) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(grow_hold_id) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(grow_hold_id) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(grow_by) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(grow_by) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(grow_by) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(phase) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(phase) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(phase) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(status) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(status) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(status) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(status_reason) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(status_reason) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(status_reason) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(status_since) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(status_since) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(status_since) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(end_reason) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(end_reason) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(end_reason) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(updated_at) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(updated_at) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(updated_at) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(started_at) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(started_at) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(started_at) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(end_accepted_at) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(end_accepted_at) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(end_accepted_at) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(purge_at) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(purge_at) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(purge_at) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(deleted_at) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(deleted_at) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(deleted_at) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(wish_seq) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(wish_seq) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(wish_seq) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(served_seq) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(served_seq) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(served_seq) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(served_clients) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(served_clients) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(served_clients) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(trouble_since) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(trouble_since) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(trouble_since) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(tries) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(tries) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(tries) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(last_error) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(last_error) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(last_error) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(next_action_at) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(next_action_at) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(next_action_at) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(transitions) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(transitions) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(transitions) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(version) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(version) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(version) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(restore_id) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(restore_id) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(restore_id) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(restore_snapshot_id) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(restore_snapshot_id) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(restore_snapshot_id) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(restore_volume_id) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(restore_volume_id) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(restore_volume_id) ON TABLE public.volumes TO millrace_worker;
 
 GRANT UPDATE(restore_by) ON TABLE public.volumes TO millrace_app;
+GRANT UPDATE(restore_by) ON TABLE public.volumes TO millrace_api;
+GRANT UPDATE(restore_by) ON TABLE public.volumes TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.metered_things TO millrace_app;
+GRANT SELECT ON TABLE public.metered_things TO millrace_worker;
+GRANT SELECT ON TABLE public.metered_things TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.meters TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.meters TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.meters TO millrace_worker;
+GRANT SELECT ON TABLE public.meters TO millrace_admin;
 
 GRANT UPDATE(supplier_posted_nano_usd) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(supplier_posted_nano_usd) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(supplier_posted_nano_usd) ON TABLE public.meters TO millrace_worker;
 
 GRANT UPDATE(state) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(state) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(state) ON TABLE public.meters TO millrace_worker;
 
 GRANT UPDATE(running_since) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(running_since) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(running_since) ON TABLE public.meters TO millrace_worker;
 
 GRANT UPDATE(elapsed_before_ms) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(elapsed_before_ms) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(elapsed_before_ms) ON TABLE public.meters TO millrace_worker;
 
 GRANT UPDATE(posted_ms) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(posted_ms) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(posted_ms) ON TABLE public.meters TO millrace_worker;
 
 GRANT UPDATE(posted_nano_usd) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(posted_nano_usd) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(posted_nano_usd) ON TABLE public.meters TO millrace_worker;
 
 GRANT UPDATE(shortfall_nano_usd) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(shortfall_nano_usd) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(shortfall_nano_usd) ON TABLE public.meters TO millrace_worker;
 
 GRANT UPDATE(rest_of_term_nano_usd) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(rest_of_term_nano_usd) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(rest_of_term_nano_usd) ON TABLE public.meters TO millrace_worker;
 
 GRANT UPDATE(held_nano_usd) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(held_nano_usd) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(held_nano_usd) ON TABLE public.meters TO millrace_worker;
 
 GRANT UPDATE(covered_until) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(covered_until) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(covered_until) ON TABLE public.meters TO millrace_worker;
 
 GRANT UPDATE(next_post_at) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(next_post_at) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(next_post_at) ON TABLE public.meters TO millrace_worker;
 
 GRANT UPDATE(postings) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(postings) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(postings) ON TABLE public.meters TO millrace_worker;
 
 GRANT UPDATE(transitions) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(transitions) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(transitions) ON TABLE public.meters TO millrace_worker;
 
 GRANT UPDATE(closed_at) ON TABLE public.meters TO millrace_app;
+GRANT UPDATE(closed_at) ON TABLE public.meters TO millrace_api;
+GRANT UPDATE(closed_at) ON TABLE public.meters TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.mock_machines TO millrace_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.mock_machines TO millrace_worker;
+GRANT SELECT,INSERT,DELETE ON TABLE public.mock_machines TO millrace_admin;
 
 GRANT UPDATE(machine) ON TABLE public.mock_machines TO millrace_app;
+GRANT UPDATE(machine) ON TABLE public.mock_machines TO millrace_worker;
+GRANT UPDATE(machine) ON TABLE public.mock_machines TO millrace_admin;
 
 GRANT UPDATE(what) ON TABLE public.mock_machines TO millrace_app;
+GRANT UPDATE(what) ON TABLE public.mock_machines TO millrace_worker;
+GRANT UPDATE(what) ON TABLE public.mock_machines TO millrace_admin;
 
 GRANT UPDATE(change_seq) ON TABLE public.mock_machines TO millrace_app;
+GRANT UPDATE(change_seq) ON TABLE public.mock_machines TO millrace_worker;
+GRANT UPDATE(change_seq) ON TABLE public.mock_machines TO millrace_admin;
 
 GRANT UPDATE(changed_at) ON TABLE public.mock_machines TO millrace_app;
+GRANT UPDATE(changed_at) ON TABLE public.mock_machines TO millrace_worker;
+GRANT UPDATE(changed_at) ON TABLE public.mock_machines TO millrace_admin;
 
 GRANT SELECT,USAGE ON SEQUENCE public.mock_machine_changes TO millrace_app;
+GRANT SELECT,USAGE ON SEQUENCE public.mock_machine_changes TO millrace_api;
+GRANT SELECT,USAGE ON SEQUENCE public.mock_machine_changes TO millrace_worker;
+GRANT SELECT,USAGE ON SEQUENCE public.mock_machine_changes TO millrace_admin;
 
 GRANT SELECT ON TABLE public.node_capacity TO millrace_app;
+GRANT SELECT ON TABLE public.node_capacity TO millrace_api;
+GRANT SELECT ON TABLE public.node_capacity TO millrace_worker;
+GRANT SELECT ON TABLE public.node_capacity TO millrace_admin;
 
 GRANT INSERT(node_id) ON TABLE public.node_capacity TO millrace_app;
+GRANT INSERT(node_id) ON TABLE public.node_capacity TO millrace_worker;
 
 GRANT INSERT(mode) ON TABLE public.node_capacity TO millrace_app;
+GRANT INSERT(mode) ON TABLE public.node_capacity TO millrace_worker;
 
 GRANT INSERT(offer) ON TABLE public.node_capacity TO millrace_app;
+GRANT INSERT(offer) ON TABLE public.node_capacity TO millrace_worker;
 
 GRANT INSERT(provider_id) ON TABLE public.node_capacity TO millrace_app;
+GRANT INSERT(provider_id) ON TABLE public.node_capacity TO millrace_worker;
 
 GRANT INSERT(region) ON TABLE public.node_capacity TO millrace_app;
+GRANT INSERT(region) ON TABLE public.node_capacity TO millrace_worker;
 
 GRANT INSERT(cluster_id) ON TABLE public.node_capacity TO millrace_app;
+GRANT INSERT(cluster_id) ON TABLE public.node_capacity TO millrace_worker;
 
 GRANT INSERT(fabric_id),UPDATE(fabric_id) ON TABLE public.node_capacity TO millrace_app;
+GRANT UPDATE(fabric_id) ON TABLE public.node_capacity TO millrace_api;
+GRANT INSERT(fabric_id),UPDATE(fabric_id) ON TABLE public.node_capacity TO millrace_worker;
 
 GRANT INSERT(gpu_type),UPDATE(gpu_type) ON TABLE public.node_capacity TO millrace_app;
+GRANT UPDATE(gpu_type) ON TABLE public.node_capacity TO millrace_api;
+GRANT INSERT(gpu_type),UPDATE(gpu_type) ON TABLE public.node_capacity TO millrace_worker;
 
 GRANT INSERT(connection_type),UPDATE(connection_type) ON TABLE public.node_capacity TO millrace_app;
+GRANT UPDATE(connection_type) ON TABLE public.node_capacity TO millrace_api;
+GRANT INSERT(connection_type),UPDATE(connection_type) ON TABLE public.node_capacity TO millrace_worker;
 
 GRANT INSERT(cuda),UPDATE(cuda) ON TABLE public.node_capacity TO millrace_app;
+GRANT UPDATE(cuda) ON TABLE public.node_capacity TO millrace_api;
+GRANT INSERT(cuda),UPDATE(cuda) ON TABLE public.node_capacity TO millrace_worker;
 
 GRANT INSERT(ready),UPDATE(ready) ON TABLE public.node_capacity TO millrace_app;
+GRANT UPDATE(ready) ON TABLE public.node_capacity TO millrace_api;
+GRANT INSERT(ready),UPDATE(ready) ON TABLE public.node_capacity TO millrace_worker;
 
 GRANT INSERT(open),UPDATE(open) ON TABLE public.node_capacity TO millrace_app;
+GRANT UPDATE(open) ON TABLE public.node_capacity TO millrace_api;
+GRANT INSERT(open),UPDATE(open) ON TABLE public.node_capacity TO millrace_worker;
 
 GRANT INSERT(spread),UPDATE(spread) ON TABLE public.node_capacity TO millrace_app;
+GRANT UPDATE(spread) ON TABLE public.node_capacity TO millrace_api;
+GRANT INSERT(spread),UPDATE(spread) ON TABLE public.node_capacity TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.node_faults TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.node_faults TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.node_faults TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.node_transitions TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.node_transitions TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.node_transitions TO millrace_worker;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.nodes TO millrace_app;
+GRANT SELECT,UPDATE ON TABLE public.nodes TO millrace_api;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.nodes TO millrace_worker;
+GRANT SELECT ON TABLE public.nodes TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.notice_mails TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.notice_mails TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.notice_mails TO millrace_worker;
 
 GRANT UPDATE(state) ON TABLE public.notice_mails TO millrace_app;
+GRANT UPDATE(state) ON TABLE public.notice_mails TO millrace_api;
+GRANT UPDATE(state) ON TABLE public.notice_mails TO millrace_worker;
 
 GRANT UPDATE(attempts) ON TABLE public.notice_mails TO millrace_app;
+GRANT UPDATE(attempts) ON TABLE public.notice_mails TO millrace_api;
+GRANT UPDATE(attempts) ON TABLE public.notice_mails TO millrace_worker;
 
 GRANT UPDATE(next_attempt_at) ON TABLE public.notice_mails TO millrace_app;
+GRANT UPDATE(next_attempt_at) ON TABLE public.notice_mails TO millrace_api;
+GRANT UPDATE(next_attempt_at) ON TABLE public.notice_mails TO millrace_worker;
 
 GRANT UPDATE(claim) ON TABLE public.notice_mails TO millrace_app;
+GRANT UPDATE(claim) ON TABLE public.notice_mails TO millrace_api;
+GRANT UPDATE(claim) ON TABLE public.notice_mails TO millrace_worker;
 
 GRANT UPDATE(claimed_until) ON TABLE public.notice_mails TO millrace_app;
+GRANT UPDATE(claimed_until) ON TABLE public.notice_mails TO millrace_api;
+GRANT UPDATE(claimed_until) ON TABLE public.notice_mails TO millrace_worker;
 
 GRANT UPDATE(last_error) ON TABLE public.notice_mails TO millrace_app;
+GRANT UPDATE(last_error) ON TABLE public.notice_mails TO millrace_api;
+GRANT UPDATE(last_error) ON TABLE public.notice_mails TO millrace_worker;
 
 GRANT UPDATE(done_at) ON TABLE public.notice_mails TO millrace_app;
+GRANT UPDATE(done_at) ON TABLE public.notice_mails TO millrace_api;
+GRANT UPDATE(done_at) ON TABLE public.notice_mails TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.notice_preferences TO millrace_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.notice_preferences TO millrace_api;
+GRANT SELECT ON TABLE public.notice_preferences TO millrace_worker;
 
 GRANT UPDATE(wanted) ON TABLE public.notice_preferences TO millrace_app;
+GRANT UPDATE(wanted) ON TABLE public.notice_preferences TO millrace_api;
 
 GRANT UPDATE(updated_at) ON TABLE public.notice_preferences TO millrace_app;
+GRANT UPDATE(updated_at) ON TABLE public.notice_preferences TO millrace_api;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.notices TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.notices TO millrace_api;
+GRANT SELECT,INSERT,DELETE ON TABLE public.notices TO millrace_worker;
 
 GRANT UPDATE(addressed_at) ON TABLE public.notices TO millrace_app;
+GRANT UPDATE(addressed_at) ON TABLE public.notices TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.organisations TO millrace_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.organisations TO millrace_api;
+GRANT SELECT,UPDATE ON TABLE public.organisations TO millrace_worker;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.organisations TO millrace_admin;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.outbox TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.outbox TO millrace_api;
+GRANT SELECT,INSERT,DELETE ON TABLE public.outbox TO millrace_worker;
+GRANT SELECT,INSERT ON TABLE public.outbox TO millrace_admin;
 
 GRANT UPDATE(attempts) ON TABLE public.outbox TO millrace_app;
+GRANT UPDATE(attempts) ON TABLE public.outbox TO millrace_worker;
 
 GRANT UPDATE(next_attempt_at) ON TABLE public.outbox TO millrace_app;
+GRANT UPDATE(next_attempt_at) ON TABLE public.outbox TO millrace_worker;
 
 GRANT UPDATE(last_error) ON TABLE public.outbox TO millrace_app;
+GRANT UPDATE(last_error) ON TABLE public.outbox TO millrace_worker;
 
 GRANT UPDATE(parked_at) ON TABLE public.outbox TO millrace_app;
+GRANT UPDATE(parked_at) ON TABLE public.outbox TO millrace_worker;
 
 GRANT SELECT,USAGE ON SEQUENCE public.outbox_seq_seq TO millrace_app;
+GRANT SELECT,USAGE ON SEQUENCE public.outbox_seq_seq TO millrace_api;
+GRANT SELECT,USAGE ON SEQUENCE public.outbox_seq_seq TO millrace_worker;
+GRANT SELECT,USAGE ON SEQUENCE public.outbox_seq_seq TO millrace_admin;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO millrace_api;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.payment_disputes TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.payment_disputes TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.payment_disputes TO millrace_worker;
 
 GRANT UPDATE(amount_nano_usd) ON TABLE public.payment_disputes TO millrace_app;
+GRANT UPDATE(amount_nano_usd) ON TABLE public.payment_disputes TO millrace_api;
+GRANT UPDATE(amount_nano_usd) ON TABLE public.payment_disputes TO millrace_worker;
 
 GRANT UPDATE(standing) ON TABLE public.payment_disputes TO millrace_app;
+GRANT UPDATE(standing) ON TABLE public.payment_disputes TO millrace_api;
+GRANT UPDATE(standing) ON TABLE public.payment_disputes TO millrace_worker;
 
 GRANT UPDATE(told_at) ON TABLE public.payment_disputes TO millrace_app;
+GRANT UPDATE(told_at) ON TABLE public.payment_disputes TO millrace_api;
+GRANT UPDATE(told_at) ON TABLE public.payment_disputes TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.payment_events TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.payment_events TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.payment_events TO millrace_worker;
 
 GRANT UPDATE(payment_id) ON TABLE public.payment_events TO millrace_app;
+GRANT UPDATE(payment_id) ON TABLE public.payment_events TO millrace_api;
+GRANT UPDATE(payment_id) ON TABLE public.payment_events TO millrace_worker;
 
 GRANT UPDATE(outcome) ON TABLE public.payment_events TO millrace_app;
+GRANT UPDATE(outcome) ON TABLE public.payment_events TO millrace_api;
+GRANT UPDATE(outcome) ON TABLE public.payment_events TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.payments TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.payments TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.payments TO millrace_worker;
+GRANT SELECT ON TABLE public.payments TO millrace_admin;
 
 GRANT UPDATE(provider_ref) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(provider_ref) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(provider_ref) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(provider_intent) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(provider_intent) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(provider_intent) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(state) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(state) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(state) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(checkout_url) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(checkout_url) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(checkout_url) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(credited_nano_usd) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(credited_nano_usd) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(credited_nano_usd) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(refunded_nano_usd) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(refunded_nano_usd) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(refunded_nano_usd) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(clawed_back_nano_usd) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(clawed_back_nano_usd) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(clawed_back_nano_usd) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(shortfall_nano_usd) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(shortfall_nano_usd) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(shortfall_nano_usd) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(clawback_transfers) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(clawback_transfers) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(clawback_transfers) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(money_steps) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(money_steps) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(money_steps) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(paid_at) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(paid_at) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(paid_at) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(next_check_at) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(next_check_at) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(next_check_at) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(checks) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(checks) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(checks) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(refund_total_nano_usd) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(refund_total_nano_usd) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(refund_total_nano_usd) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(refund_told_at) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(refund_told_at) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(refund_told_at) ON TABLE public.payments TO millrace_worker;
 
 GRANT UPDATE(failed_refunds) ON TABLE public.payments TO millrace_app;
+GRANT UPDATE(failed_refunds) ON TABLE public.payments TO millrace_api;
+GRANT UPDATE(failed_refunds) ON TABLE public.payments TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.platform_roles TO millrace_app;
+GRANT SELECT ON TABLE public.platform_roles TO millrace_api;
+GRANT SELECT ON TABLE public.platform_roles TO millrace_worker;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.platform_roles TO millrace_admin;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.pot_gateways TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.pot_gateways TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.pot_lease_budgets TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.pot_lease_budgets TO millrace_worker;
+GRANT SELECT ON TABLE public.pot_lease_budgets TO millrace_admin;
 
 GRANT UPDATE(granted_nano_usd) ON TABLE public.pot_lease_budgets TO millrace_app;
+GRANT UPDATE(granted_nano_usd) ON TABLE public.pot_lease_budgets TO millrace_worker;
 
 GRANT UPDATE(recalled_nano_usd) ON TABLE public.pot_lease_budgets TO millrace_app;
+GRANT UPDATE(recalled_nano_usd) ON TABLE public.pot_lease_budgets TO millrace_worker;
 
 GRANT UPDATE(settled_nano_usd) ON TABLE public.pot_lease_budgets TO millrace_app;
+GRANT UPDATE(settled_nano_usd) ON TABLE public.pot_lease_budgets TO millrace_worker;
 
 GRANT UPDATE(changes) ON TABLE public.pot_lease_budgets TO millrace_app;
+GRANT UPDATE(changes) ON TABLE public.pot_lease_budgets TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.pot_lease_gateways TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.pot_lease_gateways TO millrace_worker;
 
 GRANT UPDATE(declared_dead_at) ON TABLE public.pot_lease_gateways TO millrace_app;
+GRANT UPDATE(declared_dead_at) ON TABLE public.pot_lease_gateways TO millrace_worker;
 
 GRANT UPDATE(ended_stream) ON TABLE public.pot_lease_gateways TO millrace_app;
+GRANT UPDATE(ended_stream) ON TABLE public.pot_lease_gateways TO millrace_worker;
 
 GRANT UPDATE(ended_at_seq) ON TABLE public.pot_lease_gateways TO millrace_app;
+GRANT UPDATE(ended_at_seq) ON TABLE public.pot_lease_gateways TO millrace_worker;
 
 GRANT UPDATE(settled_at) ON TABLE public.pot_lease_gateways TO millrace_app;
+GRANT UPDATE(settled_at) ON TABLE public.pot_lease_gateways TO millrace_worker;
 
 GRANT UPDATE(given_back_at) ON TABLE public.pot_lease_gateways TO millrace_app;
+GRANT UPDATE(given_back_at) ON TABLE public.pot_lease_gateways TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.pot_leases TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.pot_leases TO millrace_worker;
+GRANT SELECT ON TABLE public.pot_leases TO millrace_admin;
 
 GRANT UPDATE(granted_nano_usd) ON TABLE public.pot_leases TO millrace_app;
+GRANT UPDATE(granted_nano_usd) ON TABLE public.pot_leases TO millrace_worker;
 
 GRANT UPDATE(recalled_nano_usd) ON TABLE public.pot_leases TO millrace_app;
+GRANT UPDATE(recalled_nano_usd) ON TABLE public.pot_leases TO millrace_worker;
 
 GRANT UPDATE(settled_nano_usd) ON TABLE public.pot_leases TO millrace_app;
+GRANT UPDATE(settled_nano_usd) ON TABLE public.pot_leases TO millrace_worker;
 
 GRANT UPDATE(changes) ON TABLE public.pot_leases TO millrace_app;
+GRANT UPDATE(changes) ON TABLE public.pot_leases TO millrace_worker;
 
 GRANT UPDATE(used_nano_usd) ON TABLE public.pot_leases TO millrace_app;
+GRANT UPDATE(used_nano_usd) ON TABLE public.pot_leases TO millrace_worker;
 
 GRANT UPDATE(used_at) ON TABLE public.pot_leases TO millrace_app;
+GRANT UPDATE(used_at) ON TABLE public.pot_leases TO millrace_worker;
 
 GRANT UPDATE(state) ON TABLE public.pot_leases TO millrace_app;
+GRANT UPDATE(state) ON TABLE public.pot_leases TO millrace_worker;
 
 GRANT UPDATE(expires_at) ON TABLE public.pot_leases TO millrace_app;
+GRANT UPDATE(expires_at) ON TABLE public.pot_leases TO millrace_worker;
 
 GRANT UPDATE(closing_at) ON TABLE public.pot_leases TO millrace_app;
+GRANT UPDATE(closing_at) ON TABLE public.pot_leases TO millrace_worker;
 
 GRANT UPDATE(closed_at) ON TABLE public.pot_leases TO millrace_app;
+GRANT UPDATE(closed_at) ON TABLE public.pot_leases TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.pot_servers TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.pot_servers TO millrace_worker;
 
 GRANT UPDATE(generation) ON TABLE public.pot_servers TO millrace_app;
+GRANT UPDATE(generation) ON TABLE public.pot_servers TO millrace_worker;
 
 GRANT UPDATE(incarnation) ON TABLE public.pot_servers TO millrace_app;
+GRANT UPDATE(incarnation) ON TABLE public.pot_servers TO millrace_worker;
 
 GRANT UPDATE(initialised_at) ON TABLE public.pot_servers TO millrace_app;
+GRANT UPDATE(initialised_at) ON TABLE public.pot_servers TO millrace_worker;
 
 GRANT UPDATE(epoch_floor) ON TABLE public.pot_servers TO millrace_app;
+GRANT UPDATE(epoch_floor) ON TABLE public.pot_servers TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.pots TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.pots TO millrace_worker;
 
 GRANT UPDATE(last_epoch) ON TABLE public.pots TO millrace_app;
+GRANT UPDATE(last_epoch) ON TABLE public.pots TO millrace_worker;
 
 GRANT UPDATE(calm_until) ON TABLE public.pots TO millrace_app;
+GRANT UPDATE(calm_until) ON TABLE public.pots TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.prices TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.prices TO millrace_api;
+GRANT SELECT ON TABLE public.prices TO millrace_worker;
+GRANT SELECT ON TABLE public.prices TO millrace_admin;
 
 GRANT UPDATE(valid_until) ON TABLE public.prices TO millrace_app;
+GRANT UPDATE(valid_until) ON TABLE public.prices TO millrace_api;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.provider_regions TO millrace_app;
+GRANT SELECT,UPDATE ON TABLE public.provider_regions TO millrace_api;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.provider_regions TO millrace_worker;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.providers TO millrace_app;
+GRANT SELECT,UPDATE ON TABLE public.providers TO millrace_api;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.providers TO millrace_worker;
+GRANT SELECT ON TABLE public.providers TO millrace_admin;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.relay_leases TO millrace_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.relay_leases TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.relays TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.relays TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.rental_consoles TO millrace_app;
+GRANT SELECT ON TABLE public.rental_consoles TO millrace_api;
+GRANT SELECT,INSERT,DELETE ON TABLE public.rental_consoles TO millrace_worker;
 
 GRANT UPDATE(output) ON TABLE public.rental_consoles TO millrace_app;
+GRANT UPDATE(output) ON TABLE public.rental_consoles TO millrace_worker;
 
 GRANT UPDATE(dropped) ON TABLE public.rental_consoles TO millrace_app;
+GRANT UPDATE(dropped) ON TABLE public.rental_consoles TO millrace_worker;
 
 GRANT UPDATE(read_at) ON TABLE public.rental_consoles TO millrace_app;
+GRANT UPDATE(read_at) ON TABLE public.rental_consoles TO millrace_worker;
 
 GRANT UPDATE(reading_until) ON TABLE public.rental_consoles TO millrace_app;
+GRANT UPDATE(reading_until) ON TABLE public.rental_consoles TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.rental_idleness TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.rental_idleness TO millrace_worker;
 
 GRANT UPDATE(sampled_at) ON TABLE public.rental_idleness TO millrace_app;
+GRANT UPDATE(sampled_at) ON TABLE public.rental_idleness TO millrace_worker;
 
 GRANT UPDATE(idle_since) ON TABLE public.rental_idleness TO millrace_app;
+GRANT UPDATE(idle_since) ON TABLE public.rental_idleness TO millrace_worker;
 
 GRANT UPDATE(counters) ON TABLE public.rental_idleness TO millrace_app;
+GRANT UPDATE(counters) ON TABLE public.rental_idleness TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.rental_machines TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.rental_machines TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.rental_machines TO millrace_worker;
+GRANT SELECT ON TABLE public.rental_machines TO millrace_admin;
 
 GRANT UPDATE(allocation_id) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(allocation_id) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(allocation_id) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(gpu_addresses) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(gpu_addresses) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(gpu_addresses) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(ports) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(ports) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(ports) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(state) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(state) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(state) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(proof_key) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(proof_key) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(proof_key) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(address) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(address) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(address) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(private_ip) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(private_ip) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(private_ip) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(ssh_user) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(ssh_user) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(ssh_user) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(host_key) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(host_key) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(host_key) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(starting) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(starting) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(starting) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(cut_at) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(cut_at) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(cut_at) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(absent_seen) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(absent_seen) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(absent_seen) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(gone_at) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(gone_at) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(gone_at) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(tries) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(tries) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(tries) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(next_try_at) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(next_try_at) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(next_try_at) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(doomed_at) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(doomed_at) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(doomed_at) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT UPDATE(last_error) ON TABLE public.rental_machines TO millrace_app;
+GRANT UPDATE(last_error) ON TABLE public.rental_machines TO millrace_api;
+GRANT UPDATE(last_error) ON TABLE public.rental_machines TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.rental_samples TO millrace_app;
+GRANT SELECT ON TABLE public.rental_samples TO millrace_api;
+GRANT SELECT,INSERT,DELETE ON TABLE public.rental_samples TO millrace_worker;
 
 GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_0 TO millrace_app;
+GRANT TRUNCATE ON TABLE public.rental_samples_0 TO millrace_worker;
 
 GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_1 TO millrace_app;
+GRANT TRUNCATE ON TABLE public.rental_samples_1 TO millrace_worker;
 
 GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_2 TO millrace_app;
+GRANT TRUNCATE ON TABLE public.rental_samples_2 TO millrace_worker;
 
 GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_3 TO millrace_app;
+GRANT TRUNCATE ON TABLE public.rental_samples_3 TO millrace_worker;
 
 GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_4 TO millrace_app;
+GRANT TRUNCATE ON TABLE public.rental_samples_4 TO millrace_worker;
 
 GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_5 TO millrace_app;
+GRANT TRUNCATE ON TABLE public.rental_samples_5 TO millrace_worker;
 
 GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_6 TO millrace_app;
+GRANT TRUNCATE ON TABLE public.rental_samples_6 TO millrace_worker;
 
 GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_7 TO millrace_app;
+GRANT TRUNCATE ON TABLE public.rental_samples_7 TO millrace_worker;
 
 GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_8 TO millrace_app;
+GRANT TRUNCATE ON TABLE public.rental_samples_8 TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.rental_steps TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.rental_steps TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.rental_steps TO millrace_worker;
 
 GRANT UPDATE(status) ON TABLE public.rental_steps TO millrace_app;
+GRANT UPDATE(status) ON TABLE public.rental_steps TO millrace_api;
+GRANT UPDATE(status) ON TABLE public.rental_steps TO millrace_worker;
 
 GRANT UPDATE(ended_at) ON TABLE public.rental_steps TO millrace_app;
+GRANT UPDATE(ended_at) ON TABLE public.rental_steps TO millrace_api;
+GRANT UPDATE(ended_at) ON TABLE public.rental_steps TO millrace_worker;
 
 GRANT UPDATE(message) ON TABLE public.rental_steps TO millrace_app;
+GRANT UPDATE(message) ON TABLE public.rental_steps TO millrace_api;
+GRANT UPDATE(message) ON TABLE public.rental_steps TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.rental_terms TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.rental_terms TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.rental_terms TO millrace_worker;
+GRANT SELECT ON TABLE public.rental_terms TO millrace_admin;
 
 GRANT UPDATE(hold_id) ON TABLE public.rental_terms TO millrace_app;
+GRANT UPDATE(hold_id) ON TABLE public.rental_terms TO millrace_api;
+GRANT UPDATE(hold_id) ON TABLE public.rental_terms TO millrace_worker;
 
 GRANT UPDATE(effective_at) ON TABLE public.rental_terms TO millrace_app;
+GRANT UPDATE(effective_at) ON TABLE public.rental_terms TO millrace_api;
+GRANT UPDATE(effective_at) ON TABLE public.rental_terms TO millrace_worker;
 
 GRANT UPDATE(ends_at) ON TABLE public.rental_terms TO millrace_app;
+GRANT UPDATE(ends_at) ON TABLE public.rental_terms TO millrace_api;
+GRANT UPDATE(ends_at) ON TABLE public.rental_terms TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.rental_transitions TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.rental_transitions TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.rental_transitions TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.required_actions TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.required_actions TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.required_actions TO millrace_worker;
 
 GRANT UPDATE(due_at) ON TABLE public.required_actions TO millrace_app;
+GRANT UPDATE(due_at) ON TABLE public.required_actions TO millrace_api;
+GRANT UPDATE(due_at) ON TABLE public.required_actions TO millrace_worker;
 
 GRANT UPDATE(state) ON TABLE public.required_actions TO millrace_app;
+GRANT UPDATE(state) ON TABLE public.required_actions TO millrace_api;
+GRANT UPDATE(state) ON TABLE public.required_actions TO millrace_worker;
 
 GRANT UPDATE(claimed_until) ON TABLE public.required_actions TO millrace_app;
+GRANT UPDATE(claimed_until) ON TABLE public.required_actions TO millrace_api;
+GRANT UPDATE(claimed_until) ON TABLE public.required_actions TO millrace_worker;
 
 GRANT UPDATE(attempts) ON TABLE public.required_actions TO millrace_app;
+GRANT UPDATE(attempts) ON TABLE public.required_actions TO millrace_api;
+GRANT UPDATE(attempts) ON TABLE public.required_actions TO millrace_worker;
 
 GRANT UPDATE(done_at) ON TABLE public.required_actions TO millrace_app;
+GRANT UPDATE(done_at) ON TABLE public.required_actions TO millrace_api;
+GRANT UPDATE(done_at) ON TABLE public.required_actions TO millrace_worker;
 
 GRANT SELECT,USAGE ON SEQUENCE public.required_actions_id_seq TO millrace_app;
+GRANT SELECT,USAGE ON SEQUENCE public.required_actions_id_seq TO millrace_api;
+GRANT SELECT,USAGE ON SEQUENCE public.required_actions_id_seq TO millrace_worker;
+GRANT SELECT,USAGE ON SEQUENCE public.required_actions_id_seq TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.reservation_requests TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.reservation_requests TO millrace_api;
 
 GRANT SELECT,INSERT ON TABLE public.reserve_options TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.reserve_options TO millrace_api;
 
 GRANT SELECT,UPDATE ON TABLE public.restore_state TO millrace_app;
+GRANT SELECT,UPDATE ON TABLE public.restore_state TO millrace_worker;
+GRANT SELECT,UPDATE ON TABLE public.restore_state TO millrace_admin;
 
 GRANT SELECT,UPDATE ON TABLE public.sample_shards TO millrace_app;
+GRANT SELECT,UPDATE ON TABLE public.sample_shards TO millrace_worker;
 
 GRANT SELECT ON TABLE public.schema_migrations TO millrace_app;
+GRANT SELECT ON TABLE public.schema_migrations TO millrace_api;
+GRANT SELECT ON TABLE public.schema_migrations TO millrace_worker;
+GRANT SELECT ON TABLE public.schema_migrations TO millrace_admin;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO millrace_api;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO millrace_admin;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.ssh_public_keys TO millrace_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.ssh_public_keys TO millrace_api;
+GRANT SELECT,DELETE,UPDATE ON TABLE public.ssh_public_keys TO millrace_admin;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.storage_addresses TO millrace_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.storage_addresses TO millrace_api;
+GRANT SELECT,INSERT,DELETE ON TABLE public.storage_addresses TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.storage_nodes TO millrace_app;
+GRANT SELECT ON TABLE public.storage_nodes TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(endpoint) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(endpoint) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(endpoint) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(credential_ref) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(credential_ref) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(credential_ref) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(settings) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(settings) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(settings) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(vip_first) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(vip_first) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(vip_first) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(vip_last) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(vip_last) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(vip_last) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(capacity_gb) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(capacity_gb) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(capacity_gb) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(configured) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(configured) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(configured) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(status) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(status) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(status) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(status_reason) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(status_reason) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(status_reason) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(status_since) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(status_since) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(status_since) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(beat_at) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(beat_at) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(beat_at) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(watch_since) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(watch_since) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(watch_since) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(seen_at) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(seen_at) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(seen_at) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT UPDATE(next_look_at) ON TABLE public.storage_nodes TO millrace_app;
+GRANT UPDATE(next_look_at) ON TABLE public.storage_nodes TO millrace_api;
+GRANT UPDATE(next_look_at) ON TABLE public.storage_nodes TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.stray_machines TO millrace_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.stray_machines TO millrace_worker;
+GRANT SELECT ON TABLE public.stray_machines TO millrace_admin;
 
 GRANT UPDATE(node_name) ON TABLE public.stray_machines TO millrace_app;
+GRANT UPDATE(node_name) ON TABLE public.stray_machines TO millrace_worker;
 
 GRANT UPDATE(reap_begun_at) ON TABLE public.stray_machines TO millrace_app;
+GRANT UPDATE(reap_begun_at) ON TABLE public.stray_machines TO millrace_worker;
 
 GRANT UPDATE(last_error) ON TABLE public.stray_machines TO millrace_app;
+GRANT UPDATE(last_error) ON TABLE public.stray_machines TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.supplier_join_tokens TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.supplier_join_tokens TO millrace_api;
+GRANT SELECT ON TABLE public.supplier_join_tokens TO millrace_worker;
 
 GRANT UPDATE(used_machines) ON TABLE public.supplier_join_tokens TO millrace_app;
+GRANT UPDATE(used_machines) ON TABLE public.supplier_join_tokens TO millrace_api;
 
 GRANT UPDATE(revoked_at) ON TABLE public.supplier_join_tokens TO millrace_app;
+GRANT UPDATE(revoked_at) ON TABLE public.supplier_join_tokens TO millrace_api;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.supplier_machine_days TO millrace_app;
+GRANT SELECT ON TABLE public.supplier_machine_days TO millrace_api;
+GRANT SELECT,INSERT,DELETE ON TABLE public.supplier_machine_days TO millrace_worker;
 
 GRANT UPDATE(watched_ms) ON TABLE public.supplier_machine_days TO millrace_app;
+GRANT UPDATE(watched_ms) ON TABLE public.supplier_machine_days TO millrace_worker;
 
 GRANT UPDATE(up_ms) ON TABLE public.supplier_machine_days TO millrace_app;
+GRANT UPDATE(up_ms) ON TABLE public.supplier_machine_days TO millrace_worker;
 
 GRANT UPDATE(starts) ON TABLE public.supplier_machine_days TO millrace_app;
+GRANT UPDATE(starts) ON TABLE public.supplier_machine_days TO millrace_worker;
 
 GRANT UPDATE(failed_starts) ON TABLE public.supplier_machine_days TO millrace_app;
+GRANT UPDATE(failed_starts) ON TABLE public.supplier_machine_days TO millrace_worker;
 
 GRANT UPDATE(losses) ON TABLE public.supplier_machine_days TO millrace_app;
+GRANT UPDATE(losses) ON TABLE public.supplier_machine_days TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.supplier_machine_trust TO millrace_app;
+GRANT SELECT ON TABLE public.supplier_machine_trust TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.supplier_machine_trust TO millrace_worker;
 
 GRANT UPDATE(measured_until) ON TABLE public.supplier_machine_trust TO millrace_app;
+GRANT UPDATE(measured_until) ON TABLE public.supplier_machine_trust TO millrace_worker;
 
 GRANT UPDATE(score_ppm) ON TABLE public.supplier_machine_trust TO millrace_app;
+GRANT UPDATE(score_ppm) ON TABLE public.supplier_machine_trust TO millrace_worker;
 
 GRANT UPDATE(uptime_ppm) ON TABLE public.supplier_machine_trust TO millrace_app;
+GRANT UPDATE(uptime_ppm) ON TABLE public.supplier_machine_trust TO millrace_worker;
 
 GRANT UPDATE(starting_ppm) ON TABLE public.supplier_machine_trust TO millrace_app;
+GRANT UPDATE(starting_ppm) ON TABLE public.supplier_machine_trust TO millrace_worker;
 
 GRANT UPDATE(quarantines) ON TABLE public.supplier_machine_trust TO millrace_app;
+GRANT UPDATE(quarantines) ON TABLE public.supplier_machine_trust TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.supplier_machines TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.supplier_machines TO millrace_api;
+GRANT SELECT ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(cluster_id) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(cluster_id) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(cluster_id) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(node_id) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(node_id) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(node_id) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(endpoint) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(endpoint) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(endpoint) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(server_certificate) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(server_certificate) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(server_certificate) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(server_fingerprint) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(server_fingerprint) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(server_fingerprint) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(trust_token) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(trust_token) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(trust_token) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(stage) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(stage) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(stage) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(problem) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(problem) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(problem) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(tries) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(tries) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(tries) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(next_try_at) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(next_try_at) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(next_try_at) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(deadline_at) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(deadline_at) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(deadline_at) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(tests) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(tests) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(tests) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(tested_at) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(tested_at) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(tested_at) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(approval) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(approval) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(approval) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(approval_reason) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(approval_reason) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(approval_reason) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(listed) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(listed) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(listed) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(drained_at) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(drained_at) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(drained_at) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(price_nano_usd_per_gpu_hour) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(price_nano_usd_per_gpu_hour) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(price_nano_usd_per_gpu_hour) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(recent_price_nano_usd_per_gpu_hour) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(recent_price_nano_usd_per_gpu_hour) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(recent_price_nano_usd_per_gpu_hour) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(recent_price_until) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(recent_price_until) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(recent_price_until) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(enrolled_at) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(enrolled_at) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(enrolled_at) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(withdrawn_at) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(withdrawn_at) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(withdrawn_at) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT UPDATE(version) ON TABLE public.supplier_machines TO millrace_app;
+GRANT UPDATE(version) ON TABLE public.supplier_machines TO millrace_api;
+GRANT UPDATE(version) ON TABLE public.supplier_machines TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.supplier_payouts TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.supplier_payouts TO millrace_api;
+GRANT SELECT ON TABLE public.supplier_payouts TO millrace_worker;
+GRANT SELECT ON TABLE public.supplier_payouts TO millrace_admin;
 
 GRANT UPDATE(status) ON TABLE public.supplier_payouts TO millrace_app;
+GRANT UPDATE(status) ON TABLE public.supplier_payouts TO millrace_api;
 
 GRANT UPDATE(reference) ON TABLE public.supplier_payouts TO millrace_app;
+GRANT UPDATE(reference) ON TABLE public.supplier_payouts TO millrace_api;
 
 GRANT UPDATE(reason) ON TABLE public.supplier_payouts TO millrace_app;
+GRANT UPDATE(reason) ON TABLE public.supplier_payouts TO millrace_api;
 
 GRANT UPDATE(transfer_id) ON TABLE public.supplier_payouts TO millrace_app;
+GRANT UPDATE(transfer_id) ON TABLE public.supplier_payouts TO millrace_api;
 
 GRANT UPDATE(settled_at) ON TABLE public.supplier_payouts TO millrace_app;
+GRANT UPDATE(settled_at) ON TABLE public.supplier_payouts TO millrace_api;
 
 GRANT SELECT,INSERT ON TABLE public.supplier_statements TO millrace_app;
+GRANT SELECT ON TABLE public.supplier_statements TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.supplier_statements TO millrace_worker;
+GRANT SELECT ON TABLE public.supplier_statements TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.suppliers TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.suppliers TO millrace_api;
+GRANT SELECT ON TABLE public.suppliers TO millrace_worker;
+GRANT SELECT ON TABLE public.suppliers TO millrace_admin;
 
 GRANT UPDATE(name) ON TABLE public.suppliers TO millrace_app;
+GRANT UPDATE(name) ON TABLE public.suppliers TO millrace_api;
 
 GRANT UPDATE(about) ON TABLE public.suppliers TO millrace_app;
+GRANT UPDATE(about) ON TABLE public.suppliers TO millrace_api;
 
 GRANT UPDATE(status) ON TABLE public.suppliers TO millrace_app;
+GRANT UPDATE(status) ON TABLE public.suppliers TO millrace_api;
 
 GRANT UPDATE(status_reason) ON TABLE public.suppliers TO millrace_app;
+GRANT UPDATE(status_reason) ON TABLE public.suppliers TO millrace_api;
 
 GRANT UPDATE(fee_ppm) ON TABLE public.suppliers TO millrace_app;
+GRANT UPDATE(fee_ppm) ON TABLE public.suppliers TO millrace_api;
 
 GRANT UPDATE(applied_at) ON TABLE public.suppliers TO millrace_app;
+GRANT UPDATE(applied_at) ON TABLE public.suppliers TO millrace_api;
 
 GRANT UPDATE(approved_at) ON TABLE public.suppliers TO millrace_app;
+GRANT UPDATE(approved_at) ON TABLE public.suppliers TO millrace_api;
 
 GRANT UPDATE(updated_at) ON TABLE public.suppliers TO millrace_app;
+GRANT UPDATE(updated_at) ON TABLE public.suppliers TO millrace_api;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.two_factors TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.two_factors TO millrace_api;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.two_factors TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.usage_charges TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.usage_charges TO millrace_worker;
+GRANT SELECT ON TABLE public.usage_charges TO millrace_admin;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.usage_deferred TO millrace_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.usage_deferred TO millrace_worker;
 
 GRANT UPDATE(attempts) ON TABLE public.usage_deferred TO millrace_app;
+GRANT UPDATE(attempts) ON TABLE public.usage_deferred TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.usage_sinks TO millrace_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.usage_sinks TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.usage_unreadable TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.usage_unreadable TO millrace_worker;
+GRANT SELECT ON TABLE public.usage_unreadable TO millrace_admin;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.usage_watermarks TO millrace_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.usage_watermarks TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.users TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.users TO millrace_api;
+GRANT SELECT ON TABLE public.users TO millrace_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.users TO millrace_admin;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO millrace_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO millrace_api;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.volume_attachments TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.volume_attachments TO millrace_api;
+GRANT SELECT ON TABLE public.volume_attachments TO millrace_worker;
 
 GRANT UPDATE(detached_at) ON TABLE public.volume_attachments TO millrace_app;
+GRANT UPDATE(detached_at) ON TABLE public.volume_attachments TO millrace_api;
+GRANT UPDATE(detached_at) ON TABLE public.volume_attachments TO millrace_worker;
 
 GRANT SELECT,USAGE ON SEQUENCE public.volume_attachments_id_seq TO millrace_app;
+GRANT SELECT,USAGE ON SEQUENCE public.volume_attachments_id_seq TO millrace_api;
+GRANT SELECT,USAGE ON SEQUENCE public.volume_attachments_id_seq TO millrace_worker;
+GRANT SELECT,USAGE ON SEQUENCE public.volume_attachments_id_seq TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.volume_snapshots TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.volume_snapshots TO millrace_api;
+GRANT SELECT ON TABLE public.volume_snapshots TO millrace_worker;
+GRANT SELECT ON TABLE public.volume_snapshots TO millrace_admin;
 
 GRANT UPDATE(size_gb) ON TABLE public.volume_snapshots TO millrace_app;
+GRANT UPDATE(size_gb) ON TABLE public.volume_snapshots TO millrace_api;
+GRANT UPDATE(size_gb) ON TABLE public.volume_snapshots TO millrace_worker;
 
 GRANT UPDATE(price) ON TABLE public.volume_snapshots TO millrace_app;
+GRANT UPDATE(price) ON TABLE public.volume_snapshots TO millrace_api;
+GRANT UPDATE(price) ON TABLE public.volume_snapshots TO millrace_worker;
 
 GRANT UPDATE(hold_id) ON TABLE public.volume_snapshots TO millrace_app;
+GRANT UPDATE(hold_id) ON TABLE public.volume_snapshots TO millrace_api;
+GRANT UPDATE(hold_id) ON TABLE public.volume_snapshots TO millrace_worker;
 
 GRANT UPDATE(status) ON TABLE public.volume_snapshots TO millrace_app;
+GRANT UPDATE(status) ON TABLE public.volume_snapshots TO millrace_api;
+GRANT UPDATE(status) ON TABLE public.volume_snapshots TO millrace_worker;
 
 GRANT UPDATE(ready_at) ON TABLE public.volume_snapshots TO millrace_app;
+GRANT UPDATE(ready_at) ON TABLE public.volume_snapshots TO millrace_api;
+GRANT UPDATE(ready_at) ON TABLE public.volume_snapshots TO millrace_worker;
 
 GRANT UPDATE(ended_at) ON TABLE public.volume_snapshots TO millrace_app;
+GRANT UPDATE(ended_at) ON TABLE public.volume_snapshots TO millrace_api;
+GRANT UPDATE(ended_at) ON TABLE public.volume_snapshots TO millrace_worker;
 
 GRANT UPDATE(tries) ON TABLE public.volume_snapshots TO millrace_app;
+GRANT UPDATE(tries) ON TABLE public.volume_snapshots TO millrace_api;
+GRANT UPDATE(tries) ON TABLE public.volume_snapshots TO millrace_worker;
 
 GRANT UPDATE(last_error) ON TABLE public.volume_snapshots TO millrace_app;
+GRANT UPDATE(last_error) ON TABLE public.volume_snapshots TO millrace_api;
+GRANT UPDATE(last_error) ON TABLE public.volume_snapshots TO millrace_worker;
 
 GRANT UPDATE(volume_gb) ON TABLE public.volume_snapshots TO millrace_app;
+GRANT UPDATE(volume_gb) ON TABLE public.volume_snapshots TO millrace_api;
+GRANT UPDATE(volume_gb) ON TABLE public.volume_snapshots TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.volume_transitions TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.volume_transitions TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.volume_transitions TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.wallet_ladders TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.wallet_ladders TO millrace_worker;
 
 GRANT UPDATE(step) ON TABLE public.wallet_ladders TO millrace_app;
+GRANT UPDATE(step) ON TABLE public.wallet_ladders TO millrace_worker;
 
 GRANT UPDATE(since) ON TABLE public.wallet_ladders TO millrace_app;
+GRANT UPDATE(since) ON TABLE public.wallet_ladders TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.webhook_deliveries TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.webhook_deliveries TO millrace_api;
+GRANT SELECT,INSERT,DELETE ON TABLE public.webhook_deliveries TO millrace_worker;
 
 GRANT UPDATE(status) ON TABLE public.webhook_deliveries TO millrace_app;
+GRANT UPDATE(status) ON TABLE public.webhook_deliveries TO millrace_api;
+GRANT UPDATE(status) ON TABLE public.webhook_deliveries TO millrace_worker;
 
 GRANT UPDATE(failures) ON TABLE public.webhook_deliveries TO millrace_app;
+GRANT UPDATE(failures) ON TABLE public.webhook_deliveries TO millrace_api;
+GRANT UPDATE(failures) ON TABLE public.webhook_deliveries TO millrace_worker;
 
 GRANT UPDATE(attempts) ON TABLE public.webhook_deliveries TO millrace_app;
+GRANT UPDATE(attempts) ON TABLE public.webhook_deliveries TO millrace_api;
+GRANT UPDATE(attempts) ON TABLE public.webhook_deliveries TO millrace_worker;
 
 GRANT UPDATE(next_attempt_at) ON TABLE public.webhook_deliveries TO millrace_app;
+GRANT UPDATE(next_attempt_at) ON TABLE public.webhook_deliveries TO millrace_api;
+GRANT UPDATE(next_attempt_at) ON TABLE public.webhook_deliveries TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.webhook_queues TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.webhook_queues TO millrace_api;
+GRANT SELECT,DELETE ON TABLE public.webhook_queues TO millrace_worker;
 
 GRANT UPDATE(next_due_at) ON TABLE public.webhook_queues TO millrace_app;
+GRANT UPDATE(next_due_at) ON TABLE public.webhook_queues TO millrace_api;
+GRANT UPDATE(next_due_at) ON TABLE public.webhook_queues TO millrace_worker;
 
 GRANT UPDATE(wakes) ON TABLE public.webhook_queues TO millrace_app;
+GRANT UPDATE(wakes) ON TABLE public.webhook_queues TO millrace_api;
+GRANT UPDATE(wakes) ON TABLE public.webhook_queues TO millrace_worker;
 
 GRANT UPDATE(failing) ON TABLE public.webhook_queues TO millrace_app;
+GRANT UPDATE(failing) ON TABLE public.webhook_queues TO millrace_api;
+GRANT UPDATE(failing) ON TABLE public.webhook_queues TO millrace_worker;
 
 GRANT UPDATE(holder) ON TABLE public.webhook_queues TO millrace_app;
+GRANT UPDATE(holder) ON TABLE public.webhook_queues TO millrace_api;
+GRANT UPDATE(holder) ON TABLE public.webhook_queues TO millrace_worker;
 
 GRANT UPDATE(fence) ON TABLE public.webhook_queues TO millrace_app;
+GRANT UPDATE(fence) ON TABLE public.webhook_queues TO millrace_api;
+GRANT UPDATE(fence) ON TABLE public.webhook_queues TO millrace_worker;
 
 GRANT UPDATE(lease_until) ON TABLE public.webhook_queues TO millrace_app;
+GRANT UPDATE(lease_until) ON TABLE public.webhook_queues TO millrace_api;
+GRANT UPDATE(lease_until) ON TABLE public.webhook_queues TO millrace_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.webhooks TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.webhooks TO millrace_api;
+GRANT SELECT,DELETE ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(url) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(url) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(url) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(description) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(description) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(description) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(event_types) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(event_types) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(event_types) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(status) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(status) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(status) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(disabled_by) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(disabled_by) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(disabled_by) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(disabled_reason) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(disabled_reason) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(disabled_reason) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(disabled_at) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(disabled_at) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(disabled_at) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(secret_sealed) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(secret_sealed) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(secret_sealed) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(previous_secret_sealed) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(previous_secret_sealed) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(previous_secret_sealed) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(previous_secret_until) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(previous_secret_until) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(previous_secret_until) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(updated_at) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(updated_at) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(updated_at) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(last_succeeded_at) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(last_succeeded_at) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(last_succeeded_at) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(failing_since) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(failing_since) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(failing_since) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(last_error) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(last_error) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(last_error) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT UPDATE(deleted_at) ON TABLE public.webhooks TO millrace_app;
+GRANT UPDATE(deleted_at) ON TABLE public.webhooks TO millrace_api;
+GRANT UPDATE(deleted_at) ON TABLE public.webhooks TO millrace_worker;
 
 GRANT SELECT ON TABLE public.written_off_clawbacks TO millrace_app;
+GRANT SELECT ON TABLE public.written_off_clawbacks TO millrace_api;
+GRANT SELECT ON TABLE public.written_off_clawbacks TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.written_off_machines TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.written_off_machines TO millrace_api;
+GRANT SELECT ON TABLE public.written_off_machines TO millrace_worker;
+GRANT SELECT ON TABLE public.written_off_machines TO millrace_admin;
 
 GRANT UPDATE(absent_at) ON TABLE public.written_off_machines TO millrace_app;
+GRANT UPDATE(absent_at) ON TABLE public.written_off_machines TO millrace_worker;
 
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT,USAGE ON SEQUENCES  TO millrace_app;
 

@@ -26,6 +26,7 @@ import {
   type TestDatabase,
   testNames,
   type TestSmtp,
+  valkeyAccess,
 } from '@millrace/testing';
 import { createApi, type Api } from './app.ts';
 import { setUserPassword, signInAs, startFixtureSignIn, type SignedIn } from './users.fixture.ts';
@@ -70,10 +71,15 @@ export async function startApiFixture(
   let logged = '';
   const destination = { write: (line: string) => void (logged += line) };
   const log = createLogger({ name: 'api', level: 'debug', destination });
-  const { natsUrls, valkeyUrl } = readEndpoints();
+  const { natsUrls } = readEndpoints();
   const channelPrefix = testNames().natsPrefix;
   const nats = await connectNats({ ...natsAccess(), servers: natsUrls, name: 'api-fixture', log });
-  const valkey = await connectValkey({ url: valkeyUrl, name: 'api-fixture', log, commandTimeoutMs: 10_000 });
+  const valkey = await connectValkey({
+    ...valkeyAccess(),
+    name: 'api-fixture',
+    log,
+    commandTimeoutMs: 10_000,
+  });
   const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: 5_000 });
   const stripe = await startStripeDouble();
   const ids = createIdSource({ clock, cell: 1 });

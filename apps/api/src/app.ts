@@ -24,7 +24,7 @@ import {
   type PublishKeyChange,
 } from '@millrace/core/identity';
 import { serveInvoices } from '@millrace/core/invoices';
-import type { RecallCredit } from '@millrace/core/ledger';
+import { readLiveBalances, type RecallCredit } from '@millrace/core/ledger';
 import { createListing, serveInstances, serveListing, type Listing } from '@millrace/core/marketplace';
 import { readBurnRate } from '@millrace/core/metering';
 import { serveNotices } from '@millrace/core/notices';
@@ -84,6 +84,8 @@ export interface ApiDeps {
   readonly natsPrefix: string;
   /** Seals the API keys of inference engines in the database. */
   readonly sealer: Sealer;
+  /** Whether inference engines on other machines need no TLS. Default: they need it. */
+  readonly allowPlaintextEngines?: boolean;
   /** Seals them in the key feed of gateways. */
   readonly feedSealer: Sealer;
   readonly limiter: RefundingLimiter;
@@ -245,7 +247,10 @@ function serveRoutes(deps: ApiDeps, services: RouteServices): void {
   const invalidatePerson = (userId: string) => people?.invalidatePerson(userId);
   serveSessions({ ...base, clock, invalidatePerson });
   deps.signIn?.mount(server, deps.limiter);
-  serveIdentity({ ...base, keys, members, announce, work: runningWork, homeCell: cell });
+  serveIdentity({
+    ...{ ...base, keys, members, announce, work: runningWork },
+    ...{ homeCell: cell, liveBalances: readLiveBalances },
+  });
   if (deps.signIn != null) serveEmailOptOut(server, { db, signIn: deps.signIn });
   servePeople({ ...base, clock, homeCell: cell, ...userLinksOf(deps) });
   serveNotices(base);
@@ -270,7 +275,12 @@ function serveRoutes(deps: ApiDeps, services: RouteServices): void {
   serveWriteOffs({ server, operations });
   const requestConsole = createConsoleRequester(deps.nats, { subject: deps.consoleSubject, cell });
   serveMonitoring({ ...base, clock, requestConsole });
-  serveCatalog({ ...base, sealer, flushKeyFeed: keyFeed.flush });
+  serveCatalog({
+    ...base,
+    sealer,
+    allowPlaintext: deps.allowPlaintextEngines === true,
+    flushKeyFeed: keyFeed.flush,
+  });
   serveRequestUsage(base);
   serveListing({ server, operations, clock, listing });
   servePublicCatalog({ ...base, clock, listing, isOpen: deps.openCatalog ?? true });

@@ -17,7 +17,7 @@ export async function createSignInFromConfig(
   const mailer =
     mail.smtpUrl === null || mail.from === null
       ? null
-      : createSmtpMailer({ url: mail.smtpUrl, from: mail.from });
+      : createSmtpMailer({ url: mail.smtpUrl, from: mail.from, ca: mail.ca });
   const signUp = auth.signUp ?? (mailer === null ? 'closed' : 'open');
   // Imported on demand: the sign-in libraries are a seventh of all files that the api would load.
   const { createSignIn } = await import('@millrace/platform/auth');

@@ -8,7 +8,7 @@ import { consoleSubject } from '@millrace/core/rentals';
 import { createRecallRequester } from '@millrace/credit-leases/protocol';
 import { systemClock } from '@millrace/platform/clock';
 import { ConfigError } from '@millrace/platform/config';
-import { createDb, requireSchema, watchClock } from '@millrace/platform/db';
+import { createDb, processRoles, requireSchema, watchClock } from '@millrace/platform/db';
 import { systemEnvelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import {
@@ -21,7 +21,7 @@ import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { secondsToMs } from '@millrace/platform/money';
 import { connectNatsInBackground, natsOptionsOf } from '@millrace/platform/nats';
-import { tlsFilesOf, watchTlsFiles } from '@millrace/platform/net';
+import { tlsFilesOf, watchTlsFiles } from '@millrace/platform/tls';
 import { createSealer } from '@millrace/platform/secrets';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { connectValkey } from '@millrace/platform/valkey';
@@ -51,11 +51,12 @@ async function start(config: ApiConfig): Promise<void> {
   installSignalHandlers(lifecycle, log);
 
   const ids = createIdSource({ clock, cell });
-  const db = createDb({ ...config.postgres, applicationName: 'millrace-api', ids, log });
+  const role = processRoles.api;
+  const db = createDb({ ...config.postgres, applicationName: 'millrace-api', role, ids, log });
   await requireSchema(db);
   await applyDemoSetting(db, config.demo.isDemo);
   watchClock(db, { clock, lifecycle, log });
-  const valkey = await connectValkey({ url: config.valkey.url, name: 'millrace-api', log, clock });
+  const valkey = await connectValkey({ ...config.valkey, name: 'millrace-api', log, clock });
   const nats = connectNatsInBackground({ ...natsOptionsOf(config.nats, 'api'), log, clock });
 
   const api = createApi({
@@ -74,6 +75,7 @@ async function start(config: ApiConfig): Promise<void> {
     channels: eventChannels(config.nats.prefix),
     natsPrefix: config.nats.prefix,
     sealer: createSealer({ keys: config.secrets.sealingKeys, activeId: config.secrets.activeSealingKey }),
+    allowPlaintextEngines: config.nats.allowPlaintext,
     feedSealer: createKeyFeedSealer(config.keyFeed.sealingKeys),
     keyChangeSubject: keyChangeSubject(config.nats.prefix),
     consoleSubject: consoleSubject(config.nats.prefix, cell),

@@ -104,11 +104,11 @@ describe('member key', () => {
     const [memberKey] = await memberKeysOf(acme.owner.userId);
     // A secret with a matching hash, in case member keys were accepted as API keys.
     const minted = mintKey('live');
-    await fixture.db.kysely
-      .updateTable('api_keys')
-      .set({ public_id: minted.publicId, secret_sha256: minted.secretSha256 })
-      .where('id', '=', memberKey?.id ?? '')
-      .execute();
+    await fixture.database.query('update api_keys set public_id = $1, secret_sha256 = $2 where id = $3', [
+      minted.publicId,
+      minted.secretSha256,
+      memberKey?.id,
+    ]);
     const response = await fixture.call({ method: 'GET', path: '/v2/me', key: minted.text });
     expect([response.status, response.json.reason]).toEqual([401, 'INVALID_API_KEY']);
   });

@@ -29,7 +29,7 @@ beforeAll(async () => {
   const log = testLog();
   const backends = createBackendPool({
     log,
-    connect: (node) => connectVolumeBackend(node, { clock, credentials: {} }),
+    connect: (node) => connectVolumeBackend(node, { clock, log, credentials: {} }),
   });
   const deps = { db, clock, log, backends, policy: defaultVolumePolicy };
   await checkDueNodes(deps, never);

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { APIError } from 'better-auth/api';
 import type { DBAdapter, DBTransactionAdapter, Where } from '@better-auth/core/db/adapter';
+import { recordDatabaseFailure, withRecordedFailure } from './database-failures.ts';
 
 /**
- * Wraps the library's adapter in two ways. Session tokens and device codes are stored only as SHA-256, so that a copy
+ * Wraps the library's adapter in three ways. Session tokens and device codes are stored only as SHA-256, so that a copy
  * of the database contains no usable session. Values that no column accepts, which only a hostile caller sends, become
- * 400 instead of 500.
+ * 400 instead of 500. Errors of an unavailable database are recorded, because the library hides some of them.
  */
 
 /** For each model, the field that is stored as a hash. */
@@ -63,6 +64,7 @@ async function rejectBadValues<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
+    recordDatabaseFailure(error);
     const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
     if (!badValue.has(code)) throw error;
     throw new APIError('BAD_REQUEST', { code: 'INVALID_VALUE', message: 'A value cannot be stored.' });
@@ -120,6 +122,8 @@ function hashTransaction(inner: DBTransactionAdapter): DBTransactionAdapter {
 export function hashSecretsIn(inner: DBAdapter): DBAdapter {
   return {
     ...hashTransaction(inner),
-    transaction: (work) => inner.transaction((adapter) => work(hashTransaction(adapter))),
+    // BEGIN and COMMIT fail here.
+    transaction: (work) =>
+      withRecordedFailure(inner.transaction((adapter) => work(hashTransaction(adapter)))),
   };
 }

@@ -13,6 +13,7 @@ import type { Mailer } from '../mail/index.ts';
 import { createAuthSecrets, type AuthSecrets } from './auth-secrets.ts';
 import { createCookieReader } from './cookie.ts';
 import { withDeviceOrigin } from './device-origin.ts';
+import { recordDatabaseFailure, withRecordedFailure, rethrowDatabaseFailure } from './database-failures.ts';
 import { hashSecretsIn } from './hashed-adapter.ts';
 import { createInvitationLinks, type InvitationLinks } from './invitation-link.ts';
 import { createEmailOptOuts, type EmailOptOuts } from './email-opt-out.ts';
@@ -67,16 +68,22 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
   const { origin } = new URL(settings.publicUrl);
   const secrets = createAuthSecrets(settings.secret, settings.otherSecrets);
   const links = createInvitationLinks(secrets);
+  const isInvited = invitationCheck(db, links);
   const options = authOptions(
     { ...settings, publicUrl: origin },
     {
       ids,
       post,
-      onError: (error) => logFailureOf(log, error),
-      isInvited: invitationCheck(db, links),
+      onError: (error) => {
+        recordDatabaseFailure(error);
+        logFailureOf(log, error);
+      },
+      isInvited: (...invitation) => withRecordedFailure(isInvited(...invitation)),
       takeOver: (userId) =>
-        db.transaction({ name: 'choose password', isolation: 'read committed' }, (tx) =>
-          secureAccountAfterReset(tx, userId),
+        withRecordedFailure(
+          db.transaction({ name: 'choose password', isolation: 'read committed' }, (tx) =>
+            secureAccountAfterReset(tx, userId),
+          ),
         ),
       offerPassword: async (email) => {
         if (post === null) return;
@@ -103,9 +110,9 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
     },
   });
   const handle = async (request: Request): Promise<Response> => {
-    const response = await auth.handler(request);
+    const response = await rethrowDatabaseFailure(request, (each) => auth.handler(each));
     if (response.status < 500) return withDeviceOrigin(db, request, response);
-    // The cause is in the log already. If it is the database, the ping fails and responds as on every other path.
+    // The cause is in the log already. If the database is unavailable now, the ping throws its error.
     await db.ping();
     throw new Fault('INTERNAL', { internal: 'sign-in failed' });
   };

@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
+import { Kysely, sql, type PostgresPool, type Transaction } from 'kysely';
 import { Pool } from 'pg';
 import {
   backoffMs,
@@ -13,18 +13,25 @@ import type { Logger } from '../log/index.ts';
 import { msToSeconds } from '../money/index.ts';
 import { counter, histogram, inSpan } from '../telemetry/index.ts';
 import type { Db, TransactionOptions, Tx } from './db.ts';
-import { isContended, isRetryable } from './errors.ts';
-import { PreparedStatementClient } from './prepared-statement.ts';
+import { connectionConfig, type DatabaseAccess } from './connect.ts';
+import { isContended, isLostBeforeCommit, isRetryable } from './errors.ts';
+import { PostgresClient, type PostgresClientConfig } from './postgres-client.ts';
 import { assertOutsideTransaction, runInTransactionScope } from './transaction-scope.ts';
 import type { Tables } from './tables.ts';
 import { readClock, TimedDialect, type BeginClocks } from './timed-driver.ts';
 import { columnTypes } from './types.ts';
 
-/** The role that the first migration creates. It can read and write rows but not change the schema. */
+/** All rights of the processes together, for tools and for processes of earlier releases. It cannot change the schema. */
 export const appRole = 'millrace_app';
 
-export interface DbOptions {
-  readonly url: string;
+/** The role of each process, with the rights that its code needs. Logins are members of one of them. */
+export const processRoles = {
+  api: 'millrace_api',
+  worker: 'millrace_worker',
+  admin: 'millrace_admin',
+} as const;
+
+export interface DbOptions extends DatabaseAccess {
   readonly poolSize: number;
   /** The process and its instance, shown in pg_stat_activity. */
   readonly applicationName?: string;
@@ -39,7 +46,9 @@ export interface DbOptions {
   readonly statementTimeoutMs?: number;
   readonly lockTimeoutMs?: number;
   readonly idleInTransactionTimeoutMs?: number;
-  /** The maximum wait for a free or new connection. */
+  /** How long after the timeout of a statement its response may arrive. Then the server counts as lost. */
+  readonly graceMs?: number;
+  /** The maximum wait for a free or new connection, to all servers of the URL together. */
   readonly connectTimeoutMs?: number;
   /** The role of every session, regardless of the login in the URL. Null keeps the login's rights. */
   readonly role?: string | null;
@@ -51,6 +60,7 @@ const defaults = {
   statementTimeoutMs: 10_000,
   lockTimeoutMs: 5_000,
   idleInTransactionTimeoutMs: 10_000,
+  graceMs: 8_000,
   connectTimeoutMs: 5_000,
 };
 const defaultMaxAttempts = 5;
@@ -62,32 +72,35 @@ const durations = histogram('millrace_db_transaction_duration_seconds', duration
 const attemptText = 'Attempts of transactions, including retries.';
 const attempts = counter('millrace_db_transaction_attempts_total', attemptText);
 
-function createPool(options: DbOptions): Pool {
+function createPool(options: DbOptions): PostgresPool {
   const role = options.role === undefined ? appRole : options.role;
   if (role !== null && !/^[a-z_][a-z0-9_]*$/.test(role)) {
     throw new TypeError(`Not a role name: ${JSON.stringify(role)}.`);
   }
-  // Options in the URL override those below, so the session would keep the login's rights instead of the role's.
-  if (role !== null && new URL(options.url).searchParams.has('options')) {
-    throw new TypeError(
-      'The database URL must not contain options, because they would override the role of the process.',
-    );
-  }
-  const pool = new Pool({
-    Client: PreparedStatementClient,
-    connectionString: options.url,
-    max: options.poolSize,
+  const connectionTimeoutMillis = options.connectTimeoutMs ?? defaults.connectTimeoutMs;
+  const config: PostgresClientConfig = {
+    ...connectionConfig(options),
     application_name: options.applicationName ?? 'millrace',
     // The driver sends these settings with the connection request, so they apply from the first statement.
     statement_timeout: options.statementTimeoutMs ?? defaults.statementTimeoutMs,
     lock_timeout: options.lockTimeoutMs ?? defaults.lockTimeoutMs,
     idle_in_transaction_session_timeout:
       options.idleInTransactionTimeoutMs ?? defaults.idleInTransactionTimeoutMs,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? defaults.connectTimeoutMs,
-    maxLifetimeSeconds: connectionLifetimeSeconds,
-    keepAlive: true,
+    connectionTimeoutMillis,
+    graceMs: options.graceMs ?? defaults.graceMs,
     types: columnTypes,
     ...(role === null ? {} : { options: `-c role=${role}` }),
+  };
+  const pool = new Pool({
+    // The pool gives a client its own options.
+    Client: class extends PostgresClient {
+      constructor() {
+        super(config);
+      }
+    },
+    max: options.poolSize,
+    connectionTimeoutMillis,
+    maxLifetimeSeconds: connectionLifetimeSeconds,
   });
   // The pool replaces a broken connection. Only the second listener gets PostgreSQL's reason, and without both the
   // error would end the process.
@@ -95,7 +108,11 @@ function createPool(options: DbOptions): Pool {
   pool.on('connect', (client) =>
     client.on('error', (error) => options.log.warn({ err: error }, 'database connection lost')),
   );
-  return pool;
+  return {
+    connect: () => config.choice.connect(() => pool.connect()),
+    end: () => pool.end(),
+    options: pool.options,
+  };
 }
 
 type Hook = () => void | Promise<void>;
@@ -142,10 +159,7 @@ class TransactionRunner {
     this.guard =
       this.remote === null ? null : new ClockGuard({ reference: this.remote, name: 'database', log });
     const pool = createPool(options);
-    const dialect =
-      this.remote === null
-        ? new PostgresDialect({ pool })
-        : new TimedDialect({ pool }, this.remote, this.#started);
+    const dialect = new TimedDialect({ pool }, this.remote, this.#started);
     this.kysely = new Kysely<Tables>({ dialect });
   }
 
@@ -195,7 +209,9 @@ class TransactionRunner {
     const { timer } = this;
     const { random = Math.random } = this.#options;
     const maxAttempts = o.maxAttempts ?? defaultMaxAttempts;
-    const patientUntilMs = timer.monotonicMs() + (o.retryForMs ?? 0);
+    const startedMs = timer.monotonicMs();
+    const patientUntilMs = startedMs + (o.retryForMs ?? 0);
+    const reconnectUntilMs = startedMs + (this.#options.connectTimeoutMs ?? defaults.connectTimeoutMs);
     for (let attemptNumber = 1, waits = 0; ; attemptNumber += 1) {
       attempts.add(1, { name: o.name, first: attemptNumber === 1 });
       try {
@@ -203,7 +219,9 @@ class TransactionRunner {
       } catch (error) {
         const isWaiting = isContended(error) && timer.monotonicMs() < patientUntilMs;
         waits += isWaiting ? 1 : 0;
-        if (!isWaiting && (attemptNumber - waits >= maxAttempts || !isRetryable(error))) throw error;
+        const isReconnecting = isLostBeforeCommit(error) && timer.monotonicMs() < reconnectUntilMs;
+        const mayRepeat = isReconnecting || isRetryable(error);
+        if (!isWaiting && (attemptNumber - waits >= maxAttempts || !mayRepeat)) throw error;
         // Full jitter prevents two transactions from colliding again at the same instant.
         await timer.sleep(random() * backoffMs(10, 250, attemptNumber));
       }

@@ -1,6 +1,19 @@
 import { DatabaseError } from 'pg';
 import { expect, test } from 'vitest';
-import { isContended, isRetryable, isUnavailable } from './errors.ts';
+import {
+  UnknownCommitError,
+  isCertainlyNotCommitted,
+  isContended,
+  isLostBeforeCommit,
+  isRetryable,
+  isUnavailable,
+} from './errors.ts';
+import { ConnectionRefusedError } from './connection-problem.ts';
+import { NoWritableServerError } from './server-choice.ts';
+
+const unknownCommit = new UnknownCommitError('x', databaseError('57P01'));
+const noServer = new NoWritableServerError(['a: x'], null);
+const refused = new ConnectionRefusedError('x', '28P01', new Error('x'));
 
 function databaseError(code: string, constraint?: string): DatabaseError {
   const error = new DatabaseError('x', 1, 'error');
@@ -40,10 +53,53 @@ test.each([
   ['retries were used up', databaseError('40001'), true],
   ['no listener', Object.assign(new Error('x'), { code: 'ECONNREFUSED' }), true],
   ['the connection broke', new Error('Connection terminated unexpectedly'), true],
+  ['a server that became a standby', databaseError('25006'), true],
+  ['no disk space', databaseError('53100'), true],
+  ['no memory', databaseError('53200'), true],
+  ['a commit of unknown result', unknownCommit, true],
+  ['no writable server', noServer, true],
+  ['a refused password', refused, true],
   ['a duplicate', databaseError('23505'), false],
   ['a wrong statement', databaseError('42601'), false],
+  ['a missing right', databaseError('42501'), false],
   ['a bug of ours', new TypeError('x is undefined'), false],
   ['a value that is not an error', 'Connection terminated', false],
 ])('isUnavailable classifies %s', (_name, error, unavailable) => {
   expect(isUnavailable(error)).toBe(unavailable);
+});
+
+test.each([
+  ['a server that became a standby', databaseError('25006'), true],
+  ['an administrator ended the session', databaseError('57P01'), true],
+  ['the server starts up', databaseError('57P03'), true],
+  ['no listener', Object.assign(new Error('x'), { code: 'ECONNREFUSED' }), true],
+  ['the connection broke', new Error('Connection terminated unexpectedly'), true],
+  ['a statement on a closed connection', new Error('Client was closed and is not queryable'), true],
+  ['no writable server', noServer, true],
+  // To wait again for a connection would prolong the overload.
+  ['a full pool', new Error('timeout exceeded when trying to connect'), false],
+  ['no disk space', databaseError('53100'), false],
+  ['no memory', databaseError('53200'), false],
+  ['a commit of unknown result', unknownCommit, false],
+  ['a refused password', refused, false],
+  ['a statement that ran out of time', databaseError('57014'), false],
+])('isLostBeforeCommit classifies %s', (_name, error, lost) => {
+  expect(isLostBeforeCommit(error)).toBe(lost);
+});
+
+test.each([
+  ['a serialization failure', databaseError('40001'), true],
+  ['a deferred constraint', databaseError('23503'), true],
+  ['a cancelled deferred trigger', databaseError('57014'), true],
+  [
+    'a connection that was lost before COMMIT was sent',
+    new Error('Client has encountered a connection error and is not queryable'),
+    true,
+  ],
+  ['a connection that broke', new Error('Connection terminated unexpectedly'), false],
+  ['a reset connection', Object.assign(new Error('x'), { code: 'ECONNRESET' }), false],
+  ['a shutdown', databaseError('57P01'), false],
+  ['a full disk, with which the server may have stopped', databaseError('53100'), false],
+])('isCertainlyNotCommitted classifies %s', (_name, error, certain) => {
+  expect(isCertainlyNotCommitted(error)).toBe(certain);
 });

@@ -1,10 +1,13 @@
 import { DatabaseError } from 'pg';
 import { ClockSkewError } from '../clock/index.ts';
+import { ConnectionRefusedError } from './connection-problem.ts';
+import { NoWritableServerError } from './server-choice.ts';
 
 const serializationFailure = '40001';
 const deadlockDetected = '40P01';
 const uniqueViolation = '23505';
 const undefinedTable = '42P01';
+const readOnlyTransaction = '25006';
 
 function databaseError(error: unknown): DatabaseError | undefined {
   return error instanceof DatabaseError ? error : undefined;
@@ -41,7 +44,7 @@ export function isStatementTimeout(error: unknown): boolean {
 
 /** The pool's messages when no connection was available in time. No transaction had begun. */
 const noConnection =
-  /^(?:timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
+  /^(?:timeout exceeded when trying to connect|timeout expired|Connection terminated due to connection timeout)/;
 
 /** Whether a transaction failed before any change: others held a lock, or no connection was available in time. */
 export function isContended(error: unknown): boolean {
@@ -53,29 +56,91 @@ export function isUndefinedTable(error: unknown): boolean {
   return databaseError(error)?.code === undefinedTable;
 }
 
-/** Shutdown, startup, no connections, timeouts, and transactions whose retries were exhausted. */
+/** Whether the server does not accept writes. It is a standby, or became one. */
+export function isReadOnlyServer(error: unknown): boolean {
+  return databaseError(error)?.code === readOnlyTransaction;
+}
+
+/** COMMIT was sent, and its result is unknown. The caller repeats its request with the same idempotency key. */
+export class UnknownCommitError extends Error {
+  constructor(reason: string, cause?: unknown) {
+    super(`It is not known whether the transaction was committed: ${reason}.`, { cause });
+    this.name = 'UnknownCommitError';
+  }
+}
+
+/** Errors after which the server may have written the commit: it stopped, crashed or lacked a resource. */
+const codesOfUnknownCommits = ['08', '53', '57P', '58', 'XX'];
+/** The driver did not send the statement, because the connection was lost or closed before. */
+const notSent = /is not queryable$/;
+
+/** Whether COMMIT failed in a way that excludes that it happened. */
+export function isCertainlyNotCommitted(error: unknown): boolean {
+  const code = databaseError(error)?.code;
+  if (code !== undefined) return !codesOfUnknownCommits.some((prefix) => code.startsWith(prefix));
+  return error instanceof Error && notSent.test(error.message);
+}
+
+/** Statements that waited too long, and transactions whose retries were exhausted. */
 const transientCodes: ReadonlySet<string> = new Set([
   '25P03',
-  '53300',
   '55P03',
   '57014',
-  '57P01',
-  '57P02',
-  '57P03',
+  readOnlyTransaction,
   serializationFailure,
   deadlockDetected,
 ]);
-const networkCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH']);
-// The driver reports these errors without a code. The last is a statement on a connection that broke before.
+/** Lost connections; too few connections, memory or disk space; shutdown and start. */
+const transientClasses = ['08', '53', '57P'];
+const networkCodes = new Set([
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETUNREACH',
+  // The name of the server may be absent during a failover.
+  'EAI_AGAIN',
+  'ENOTFOUND',
+]);
+// The driver reports these errors without a code. The last two are statements on a connection that broke before.
 const lostConnection =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+  /^(Connection terminated|timeout e|Client has encountered a connection error|Client was closed)/;
+
+function isNetworkError(error: Error): boolean {
+  const networkCode = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  // The socket file of a server is absent while it restarts.
+  const isSocketAbsent = networkCode === 'ENOENT' && 'syscall' in error && error.syscall === 'connect';
+  return isSocketAbsent || networkCodes.has(networkCode) || lostConnection.test(error.message);
+}
 
 /** Whether the database is temporarily unable to work, or the process clock is too wrong to write. */
 export function isUnavailable(error: unknown): boolean {
   const code = databaseError(error)?.code;
-  if (code !== undefined) return transientCodes.has(code) || code.startsWith('08');
-  if (error instanceof ClockSkewError) return true;
+  if (code !== undefined) {
+    return transientCodes.has(code) || transientClasses.some((prefix) => code.startsWith(prefix));
+  }
   if (!(error instanceof Error)) return false;
-  const networkCode = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  return networkCodes.has(networkCode) || lostConnection.test(error.message);
+  return (
+    error instanceof ClockSkewError ||
+    error instanceof UnknownCommitError ||
+    error instanceof ConnectionRefusedError ||
+    error instanceof NoWritableServerError ||
+    isNetworkError(error)
+  );
+}
+
+/**
+ * Whether the transaction lost its connection or met a standby before COMMIT was sent. PostgreSQL then rolled it back, so
+ * another connection may repeat it. Exhausted resources do not count: an immediate repetition would add to them.
+ */
+export function isLostBeforeCommit(error: unknown): boolean {
+  const code = databaseError(error)?.code;
+  if (code !== undefined)
+    return code === readOnlyTransaction || code.startsWith('08') || code.startsWith('57P');
+  if (error instanceof NoWritableServerError) return true;
+  return error instanceof Error && !isContended(error) && isNetworkError(error);
 }

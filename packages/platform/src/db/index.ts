@@ -1,9 +1,17 @@
 export type { Db, Isolation, Reader, TransactionOptions, Tx } from './db.ts';
-export { appRole, createDb, type DbOptions } from './create-db.ts';
+export { appRole, createDb, processRoles, type DbOptions } from './create-db.ts';
+export type { DatabaseAccess } from './connect.ts';
 export { watchClock } from './watch-clock.ts';
 export { inSavepoint } from './savepoint.ts';
 export { assertOutsideTransaction } from './transaction-scope.ts';
-export { isContended, isDataError, isStatementTimeout, isUnavailable, isUniqueViolation } from './errors.ts';
+export {
+  UnknownCommitError,
+  isContended,
+  isDataError,
+  isStatementTimeout,
+  isUnavailable,
+  isUniqueViolation,
+} from './errors.ts';
 export {
   migrate,
   requireSchema,
@@ -11,6 +19,11 @@ export {
   type AppliedMigration,
   type MigrateOptions,
 } from './migrate.ts';
-export { defineStatement, runStatement, type PreparedStatement } from './prepared-statement.ts';
+export {
+  allowLongStatements,
+  defineStatement,
+  runStatement,
+  type PreparedStatement,
+} from './prepared-statement.ts';
 export { migrationsDirectory } from './migration-files.ts';
 export type { Tables } from './tables.ts';

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { systemClock, type Clock } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
 import { buildIndex } from './concurrent-index.ts';
+import { connectClient } from './connect.ts';
 import type { Db } from './db.ts';
 import { isUndefinedTable } from './errors.ts';
 import { migrationsDirectory, readMigrations, type MigrationFile } from './migration-files.ts';
@@ -15,6 +16,8 @@ export interface AppliedMigration {
 export interface MigrateOptions {
   readonly log?: Pick<Logger, 'info'>;
   readonly clock?: Clock;
+  /** As in `createDb`. */
+  readonly ca?: string | null;
   readonly directory?: string;
   /** The maximum wait for another process that migrates the same database. */
   readonly waitMs?: number;
@@ -28,6 +31,7 @@ const lockPollMs = 100;
 const defaultWaitMs = 120_000;
 // Traffic queues behind a migration that waits for its lock, so the wait is short.
 const defaultLockTimeoutMs = 10_000;
+const connectTimeoutMs = 30_000;
 
 /**
  * Applies pending migrations, each in a transaction that records it. Safe concurrently and after a crash. The login in the
@@ -38,14 +42,14 @@ export async function migrate(
   options: MigrateOptions = {},
 ): Promise<readonly AppliedMigration[]> {
   const files = await readMigrations(options.directory ?? migrationsDirectory);
-  const client = new Client({
-    connectionString: url,
-    application_name: 'millrace-migrate',
-    lock_timeout: options.lockTimeoutMs ?? defaultLockTimeoutMs,
-  });
-  // If the session is terminated while waiting, the next query fails. Without a listener the process would end.
-  client.on('error', () => undefined);
-  await client.connect();
+  const client = await connectClient(
+    { url, ca: options.ca ?? null },
+    {
+      application_name: 'millrace-migrate',
+      lock_timeout: options.lockTimeoutMs ?? defaultLockTimeoutMs,
+      connectionTimeoutMillis: connectTimeoutMs,
+    },
+  );
   try {
     await lock(client, options.clock ?? systemClock, options.waitMs ?? defaultWaitMs);
     await client.query(createMigrationsTable);

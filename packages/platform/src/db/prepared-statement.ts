@@ -1,6 +1,5 @@
 import { CompiledQuery } from 'kysely';
-import { Client, type QueryConfig, type QueryResult } from 'pg';
-import type { Reader } from './db.ts';
+import type { Reader, Tx } from './db.ts';
 
 /**
  * A statement that each connection parses once and then executes by name, for the few statements with most of the load:
@@ -29,6 +28,10 @@ export function defineStatement(name: string, statement: string): PreparedStatem
   return { name, text };
 }
 
+export function statementNameOf(text: string): string | undefined {
+  return definedStatements.get(text);
+}
+
 export async function runStatement<Row>(
   reader: Reader,
   statement: PreparedStatement,
@@ -42,26 +45,9 @@ export async function runStatement<Row>(
 export const readClockText =
   'select extract(epoch from clock_timestamp())::double precision * 1000 as "nowMs"';
 
-type Query = (config: string | QueryConfig, values?: unknown[]) => Promise<QueryResult>;
+/** The timeout of the statements of this transaction. The connection waits as long for their responses. */
+export const longStatementsText = "select set_config('statement_timeout', $1, true)";
 
-/** Sends a defined text by name, and returns only the time of a text that ends with `readClockText`. */
-export class PreparedStatementClient extends Client {
-  override query: Client['query'] = ((config: string | QueryConfig, ...rest: unknown[]) => {
-    const query = super.query.bind(this) as Query & ((...all: unknown[]) => unknown);
-    const [values] = rest;
-    const name =
-      typeof config === 'string' && Array.isArray(values) ? definedStatements.get(config) : undefined;
-    if (name !== undefined && typeof config === 'string') {
-      return query({ name, text: config, values: values as unknown[] });
-    }
-    const readsClock = typeof config === 'string' && config.endsWith(readClockText);
-    return readsClock ? query(config).then(lastOf) : query(config, ...rest);
-  }) as Client['query'];
-}
-
-/** A text with several statements returns an array of results. */
-function lastOf(results: QueryResult | readonly QueryResult[]): QueryResult {
-  const last = Array.isArray(results) ? (results as readonly QueryResult[]).at(-1) : (results as QueryResult);
-  if (last === undefined) throw new Error('PostgreSQL returned no result.');
-  return last;
+export async function allowLongStatements(tx: Tx, timeoutMs: number): Promise<void> {
+  await tx.kysely.executeQuery(CompiledQuery.raw(longStatementsText, [String(timeoutMs)]));
 }

@@ -57,8 +57,22 @@ describe('the migrated database', () => {
     ]);
   });
 
+  it('has no function that finds temporary tables before the tables of the schema', async () => {
+    // Otherwise a login runs code as the owner of the function, with a temporary table of the same name. This includes functions
+    // without the owner's rights that set the path, because functions with them fire triggers.
+    const { rows } = await client.query<{ name: string; path: string | null }>(`
+      select proname as name, substring(setting from '^search_path=(.*)$') as path
+        from pg_proc
+        left join lateral unnest(proconfig) as setting on setting like 'search_path=%'
+       where pronamespace = 'public'::regnamespace and (prosecdef or setting is not null)
+    `);
+    expect(rows.length).toBeGreaterThan(10);
+    expect(rows.filter(({ path }) => path !== 'pg_catalog, public, pg_temp')).toEqual([]);
+  });
+
   it.each([
     'create table anything (id int)',
+    'create temp table anything (id int)',
     'alter table outbox add column x int',
     'drop table outbox',
     'truncate outbox',

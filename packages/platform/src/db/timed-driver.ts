@@ -32,12 +32,12 @@ export async function readClock(
   return { remoteMs, sentMs, receivedMs };
 }
 
-/** Reads the database's clock in the round trip of each BEGIN. */
+/** Reads the database's clock in the round trip of each BEGIN, unless a test replaces the clock. */
 class TimedDriver extends PostgresDriver {
-  readonly #clock: RemoteClock;
+  readonly #clock: RemoteClock | null;
   readonly #started: BeginClocks;
 
-  constructor(config: PostgresDialectConfig, clock: RemoteClock, started: BeginClocks) {
+  constructor(config: PostgresDialectConfig, clock: RemoteClock | null, started: BeginClocks) {
     super(config);
     this.#clock = clock;
     this.#started = started;
@@ -47,12 +47,14 @@ class TimedDriver extends PostgresDriver {
     connection: PostgresConnection,
     settings: TransactionSettings,
   ): Promise<void> {
+    const clock = this.#clock;
+    if (clock === null) return super.beginTransaction(connection, settings);
     const isolation =
       settings.isolationLevel === undefined ? '' : ` isolation level ${settings.isolationLevel}`;
     const begin = `start transaction${isolation}; `;
     try {
-      const reading = await readClock(connection, () => this.#clock.monotonicMs(), begin);
-      this.#started.set(connection, this.#clock.take(reading));
+      const reading = await readClock(connection, () => clock.monotonicMs(), begin);
+      this.#started.set(connection, clock.take(reading));
     } catch (error) {
       // The transaction may have begun although the reading failed; do not reuse the connection like that.
       await this.rollbackTransaction(connection);
@@ -66,11 +68,11 @@ class TimedDriver extends PostgresDriver {
   }
 }
 
-/** The PostgreSQL dialect whose transactions read the database's clock at their start. */
+/** The PostgreSQL dialect whose transactions read the database's clock at their start. Null: they do not. */
 export class TimedDialect extends PostgresDialect {
   readonly #make: () => TimedDriver;
 
-  constructor(config: PostgresDialectConfig, clock: RemoteClock, started: BeginClocks) {
+  constructor(config: PostgresDialectConfig, clock: RemoteClock | null, started: BeginClocks) {
     super(config);
     this.#make = () => new TimedDriver(config, clock, started);
   }

@@ -181,6 +181,8 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   const place = space === null ? '' : `tablespace ${space}`;
   await withMaintenance(async (client) => {
     await client.query(`create database ${name} template ${template} ${place}`);
+    // A clone does not have the rights on the database that the migrations revoked.
+    await client.query(`revoke temporary on database ${name} from public`);
     if (!isSynced) await client.query(`alter database ${name} set synchronous_commit = off`);
   }, serverUrl);
   const url = urlOfDatabase(serverUrl, name);
