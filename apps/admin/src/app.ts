@@ -9,7 +9,14 @@ import {
   postgresConfig,
   type Environment,
 } from '@millrace/platform/config';
-import { createDb, isUnavailable, requireSchema, type Db } from '@millrace/platform/db';
+import {
+  createDb,
+  isUnavailable,
+  processRoles,
+  requireSchema,
+  type DatabaseAccess,
+  type Db,
+} from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
@@ -49,13 +56,17 @@ async function withContext(
   work: (context: Parameters<Command['run']>[0]) => Promise<void>,
 ): Promise<void> {
   const config = loadConfig([cellConfig], env);
-  const postgresUrl = (): string => loadConfig([postgresConfig], env).postgres.url;
+  const postgres = (): DatabaseAccess => {
+    const { url, ca } = loadConfig([postgresConfig], env).postgres;
+    return { url, ca };
+  };
   let opened: Db | undefined;
   const db = async (): Promise<Db> => {
     opened ??= createDb({
-      url: postgresUrl(),
+      ...postgres(),
       poolSize: 2,
       applicationName: 'millrace-admin',
+      role: processRoles.admin,
       guardClock: false,
       ids: createIdSource({ clock: systemClock, cell: config.cell.id }),
       log: createLogger({ name: 'admin', level: 'silent' }),
@@ -67,7 +78,7 @@ async function withContext(
     await work({
       ...io,
       cell: config.cell.id,
-      postgresUrl,
+      postgres,
       natsPrefix: () => loadConfig([natsNamesConfig], env).natsNames.prefix,
       db,
       fleet: () => {

@@ -1,7 +1,7 @@
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
 import type { CredentialSetting } from '@millrace/platform/config';
 import type { NetGuard } from '@millrace/platform/net';
-import type { Db } from '@millrace/platform/db';
+import type { DatabaseAccess, Db } from '@millrace/platform/db';
 
 /** Output of a command. Tests pass their own. */
 export interface CommandIo {
@@ -11,8 +11,8 @@ export interface CommandIo {
 
 export interface CommandContext extends CommandIo {
   readonly cell: number;
-  /** Read on first use, because commands for NATS need no database. */
-  readonly postgresUrl: () => string;
+  /** Read on first use, because commands for NATS and Valkey need no database. */
+  readonly postgres: () => DatabaseAccess;
   /** MILLRACE_NATS_PREFIX. */
   readonly natsPrefix: () => string;
   /** Opens the database on first use and checks its schema version. */
@@ -20,6 +20,7 @@ export interface CommandContext extends CommandIo {
   /** Engine settings, read on first use, because few commands need them. */
   readonly fleet: () => {
     readonly credentials: Readonly<Record<string, CredentialSetting>>;
+    readonly allowPlaintext: boolean;
     readonly guard: NetGuard;
   };
 }
@@ -85,6 +86,19 @@ export function requiredText(flags: FlagValues, name: string): string {
 export function optionalText(flags: FlagValues, name: string): string | undefined {
   const value = flags[name];
   return typeof value === 'string' ? value.trim() : undefined;
+}
+
+/** A list separated by commas. Its values are not printed, because the operator may have passed a secret. */
+export function requiredList(
+  flags: FlagValues,
+  name: string,
+  { isValid, expected }: { readonly isValid: (value: string) => boolean; readonly expected: string },
+): readonly string[] {
+  const text = optionalText(flags, name);
+  if (text === undefined) throw new UsageError(`--${name} is missing.`);
+  const values = text.split(',').map((value) => value.trim());
+  if (!values.every(isValid)) throw new UsageError(`--${name} takes ${expected}.`);
+  return values;
 }
 
 export function oneOf<const Choice extends string>(

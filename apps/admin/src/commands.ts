@@ -14,6 +14,7 @@ import { auditCommand } from './audit.ts';
 import { natsKeyCommand, natsUsersCommand } from './nats.ts';
 import { userDeleteCommand } from './user-delete.ts';
 import { userPasswordCommand } from './user-password.ts';
+import { valkeyUsersCommand } from './valkey.ts';
 import { allowOrphanRemovalCommand, reconcileCommand } from './reconcile.ts';
 import { restoreConfirmCommand, restoreDeclareCommand, restoreStatusCommand } from './database-restore.ts';
 import {
@@ -39,8 +40,9 @@ const migrateCommand: Command = {
   summary: 'migrate the database to the schema of this release',
   flags: {},
   example: 'millrace-admin migrate',
-  run: async ({ out, postgresUrl }) => {
-    const applied = await migrate(postgresUrl());
+  run: async ({ out, postgres }) => {
+    const { url, ca = null } = postgres();
+    const applied = await migrate(url, { ca });
     for (const { version, name } of applied) out(`applied ${String(version)} ${name}\n`);
     out(applied.length === 0 ? 'The database is up to date.\n' : 'The database is now up to date.\n');
   },
@@ -185,6 +187,7 @@ export const commands: readonly Command[] = [
   restoreConfirmCommand,
   natsKeyCommand,
   natsUsersCommand,
+  valkeyUsersCommand,
 ];
 
 async function requireOrganisation(db: Db | Reader, slug: string): Promise<Organisation> {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { natsPermissions, natsRoles, renderNatsUsers, type NatsUser } from '@millrace/core/nats-permissions';
 import { createNatsKey, isNatsPublicKey } from '@millrace/platform/nats';
-import { CommandError, optionalText, requiredText, UsageError } from './command.ts';
+import { CommandError, requiredList, requiredText, UsageError } from './command.ts';
 import type { Command, FlagValues } from './command.ts';
 
 /** Commands that prepare the users of a NATS server. They need no database. */
@@ -38,18 +38,11 @@ export const natsUsersCommand: Command = {
   },
 };
 
-function publicKeysOf(flags: FlagValues, name: string): readonly string[] {
-  const text = optionalText(flags, name);
-  if (text === undefined) throw new UsageError(`--${name} is missing.`);
-  const keys = text.split(',').map((key) => key.trim());
-  // A seed must not be printed, and the server would not accept it.
-  if (!keys.every(isNatsPublicKey)) {
-    throw new UsageError(
-      `--${name} takes public keys of users (U…), as \`millrace-admin nats key\` prints them.`,
-    );
-  }
-  return keys;
-}
+const publicKeysOf = (flags: FlagValues, name: string): readonly string[] =>
+  requiredList(flags, name, {
+    isValid: isNatsPublicKey,
+    expected: 'public keys of users (U…), as `millrace-admin nats key` prints them',
+  });
 
 /** The server would use the permissions of one of the roles. */
 function refuseSharedKeys(users: readonly NatsUser[]): void {

@@ -24,13 +24,13 @@ export const reconcileCommand: Command = {
       throw new UsageError('Workers repair automatically; this command only reports. Add --dry-run.');
     }
     const db = await context.db();
-    const { credentials, guard } = context.fleet();
+    const engines = context.fleet();
     const clock = systemClock;
     const log = createLogger({ name: 'admin', level: 'silent' });
     const drivers = createDriverPool({
       db,
       log,
-      connect: (cluster) => connectDriver(cluster, { db, clock, log, credentials, guard, opensPorts: false }),
+      connect: (cluster) => connectDriver(cluster, { ...engines, db, clock, log, opensPorts: false }),
     });
     try {
       const name = optionalText(flags, 'cluster');

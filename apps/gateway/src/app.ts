@@ -28,7 +28,7 @@ import { createMisroutedFinder } from '@millrace/platform/http/misrouted';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { connectNats, natsOptionsOf, type NatsClient } from '@millrace/platform/nats';
-import { tlsFilesOf, watchTlsFiles } from '@millrace/platform/net';
+import { tlsFilesOf, watchTlsFiles } from '@millrace/platform/tls';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
 import type { GatewayConfig } from './config.ts';
@@ -69,19 +69,19 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
   const reference = new RemoteClock('database', systemClock);
   const clock = databaseClock(reference);
   const cell = config.cell.id;
-  const { prefix } = config.nats;
+  const { prefix, allowPlaintext } = config.nats;
   const { token, commit } = config.health;
   const build = readBuildInfo(commit);
   const about = { service: 'gateway', version: build.version, cell, token };
   const telemetry = await startTelemetry({ ...about, ...config.telemetry });
   const health = createHealthHandler({ lifecycle, build, token });
   const nats = await connectNats({ ...natsOptionsOf(config.nats, 'gateway'), log, clock });
-  const { leaseValkeyUrl: url, longestRequestMs } = config.gateway;
-  const valkey = await connectValkey({ url, name: 'millrace-gateway', log, clock });
+  const { longestRequestMs } = config.gateway;
+  const valkey = await connectValkey({ ...config.leaseValkey, name: 'millrace-gateway', log, clock });
   const gatewayId = newGatewayId();
   const envelope = systemEnvelope(cell, 'gateway');
   const sealer = createKeyFeedSealer(config.keyFeed.sealingKeys);
-  const keyFeed = await openKeyFeed({ nats, clock, log, prefix, sealer });
+  const keyFeed = await openKeyFeed({ nats, clock, log, prefix, sealer, allowPlaintext });
   const leaseClient = createCreditLeaseClient({
     valkey,
     requestLease: createLeaseRequester(nats, {

@@ -6,6 +6,7 @@ import {
   httpConfig,
   inferenceConfig,
   keyFeedConfig,
+  leaseValkeyConfig,
   loadConfig,
   logConfig,
   natsConfig,
@@ -16,13 +17,6 @@ import {
 } from '@millrace/platform/config';
 
 const gatewayConfig = fragment('gateway', {
-  leaseValkeyUrl: {
-    env: 'MILLRACE_POT_VALKEY_URL',
-    schema: values.url('redis', 'rediss'),
-    expected: 'the URL of the Valkey with the credit leases, without persistence and replicas',
-    example: 'redis://127.0.0.1:6379',
-    secret: true,
-  },
   healthPort: {
     env: 'MILLRACE_GATEWAY_HEALTH_PORT',
     schema: values.port.default(8083),
@@ -78,6 +72,7 @@ export function loadGatewayConfig(env?: Environment) {
       httpConfig,
       inferenceConfig,
       keyFeedConfig,
+      leaseValkeyConfig,
       logConfig,
       natsConfig,
       rateLimitConfig,

@@ -5,8 +5,8 @@ import { startAuditor } from '@millrace/core/auditor';
 import { ensureEventStream, eventChannels, startRelay, type EventChannels } from '@millrace/core/events';
 import {
   createApiKeyLifecycle,
-  createApiKeyService,
   createKeyChangePublisher,
+  createKeyExpiry,
   keyChangeSubject,
   type PublishKeyChange,
 } from '@millrace/core/identity';
@@ -15,13 +15,12 @@ import { startNotices } from '@millrace/core/notices';
 import { Payments, stripeGatewayOf, type StripeGateway } from '@millrace/core/payments';
 import { startReliabilityLoops } from '@millrace/core/suppliers';
 import { systemClock } from '@millrace/platform/clock';
-import { createDb, requireSchema, watchClock } from '@millrace/platform/db';
+import { createDb, processRoles, requireSchema, watchClock } from '@millrace/platform/db';
 import { systemEnvelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import {
   createHealthHandler,
   createLifecycle,
-  NotReadyError,
   readBuildInfo,
   startHealthServer,
   startLoop,
@@ -30,8 +29,9 @@ import {
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { createSmtpMailer, type Mailer } from '@millrace/platform/mail';
 import { connectNatsInBackground, natsOptionsOf, type BackgroundNatsClient } from '@millrace/platform/nats';
-import { createRestateEndpoint, createRestateIngress, registerDeployment } from '@millrace/platform/restate';
+import { createRestateEndpoint, createRestateIngress } from '@millrace/platform/restate';
 import { startTelemetry } from '@millrace/platform/telemetry';
+import { tlsFilesOf } from '@millrace/platform/tls';
 import { startKeyFeed } from './key-feed.ts';
 import type { WorkerConfig } from './config.ts';
 import type { WorkerDeps } from './worker-deps.ts';
@@ -42,6 +42,7 @@ import { startCaddySync } from './caddy.ts';
 import { waitForConnection } from './wait-for-nats.ts';
 import { connectLeaseValkey, createCreditRecall, startCreditLeases } from './credit-leases.ts';
 import { startRentals } from './rentals.ts';
+import { connectRestate, maintainRegistration } from './restate.ts';
 import { guardDrivers, createRestoreMonitor } from './database-restore.ts';
 import { startSweeps, type SweepOptions } from './sweeps.ts';
 import { startUsage } from './usage.ts';
@@ -98,7 +99,7 @@ async function startComponents(config: WorkerConfig, lifecycle: Lifecycle, log: 
     subject: keyChangeSubject(config.nats.prefix),
     envelope: systemEnvelope(config.cell.id, 'worker'),
   });
-  const keys = createApiKeyService({ announce });
+  const keys = createKeyExpiry({ announce });
 
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
   const valkey = await connectLeaseValkey(config, { lifecycle, log });
@@ -114,13 +115,15 @@ async function startComponents(config: WorkerConfig, lifecycle: Lifecycle, log: 
     services: [createApiKeyLifecycle({ db, keys }), rentals.workflow],
     prefix: config.restate.prefix,
     identityKeys: config.restate.identityKeys,
-    host: config.worker.endpointHost,
+    tls: tlsFilesOf(config.restate),
+    host: config.restate.endpointHost,
     port: config.restate.endpointPort,
     sharePort: config.restate.endpointPort !== 0,
     log,
   });
   lifecycle.onDrain('requests', 'restate endpoint', () => endpoint.close());
-  maintainRegistration(config, endpoint.url, lifecycle, log);
+  const connection = await connectRestate(config, { lifecycle, log });
+  maintainRegistration(config, { ownUrl: endpoint.url, connection }, { lifecycle, log });
 
   const channels = eventChannels(config.nats.prefix);
   maintainStream(config, { nats, channels }, lifecycle, log);
@@ -131,7 +134,11 @@ async function startComponents(config: WorkerConfig, lifecycle: Lifecycle, log: 
     holder,
     channels,
     nats,
-    restate: createRestateIngress({ url: config.restate.ingressUrl, prefix: config.restate.prefix }),
+    restate: createRestateIngress({
+      url: config.restate.ingressUrl,
+      prefix: config.restate.prefix,
+      connection,
+    }),
     tuning: { leaseTtlMs: config.worker.relayLeaseMs, pollMs: config.worker.relayPollMs },
     ...gated,
   });
@@ -189,7 +196,7 @@ function startPeriodicWork(config: WorkerConfig, deps: PeriodicWorkDeps): void {
 function mailerOf({ mail }: WorkerConfig): Mailer | null {
   return mail.smtpUrl === null || mail.from === null
     ? null
-    : createSmtpMailer({ url: mail.smtpUrl, from: mail.from });
+    : createSmtpMailer({ url: mail.smtpUrl, from: mail.from, ca: mail.ca });
 }
 
 async function connectEngines(
@@ -198,7 +205,8 @@ async function connectEngines(
   log: Logger,
 ): Promise<Pick<WorkerDeps, 'db' | 'nats'>> {
   const ids = createIdSource({ clock: systemClock, cell: config.cell.id });
-  const db = createDb({ ...config.postgres, applicationName: 'millrace-worker', ids, log });
+  const role = processRoles.worker;
+  const db = createDb({ ...config.postgres, applicationName: 'millrace-worker', role, ids, log });
   lifecycle.onDrain('pools', 'postgres', () => db.close());
   lifecycle.addCheck({ name: 'postgres', required: true, check: () => db.ping() });
   await requireSchema(db);
@@ -233,41 +241,4 @@ function maintainStream(
     },
   );
   lifecycle.onDrain('accept', 'event stream', () => loop.stop());
-}
-
-/** Restate can start later and can lose its state, so the idempotent registration is repeated in the background. */
-function maintainRegistration(config: WorkerConfig, ownUrl: string, lifecycle: Lifecycle, log: Logger): void {
-  const { registerMs, replaceDeployment } = config.worker;
-  const uri = config.worker.endpointUrl ?? ownUrl;
-  let known: string | undefined;
-  let reachable = false;
-  const register = async (): Promise<'idle'> => {
-    // Replacing handlers belongs to the start of a process; repeated, it would disturb running calls.
-    const options = { replace: replaceDeployment && known === undefined };
-    const { deploymentId, services } = await registerDeployment(config.restate.adminUrl, uri, options);
-    if (deploymentId !== known) log.info({ uri, services, deploymentId }, 'registered with Restate');
-    known = deploymentId;
-    reachable = true;
-    return 'idle';
-  };
-  const loop = startLoop(
-    { name: 'register with Restate', clock: systemClock, log, idleMs: registerMs },
-    async () => {
-      try {
-        return await register();
-      } catch (error) {
-        reachable = false;
-        throw error;
-      }
-    },
-  );
-  lifecycle.onDrain('accept', 'registration', () => loop.stop());
-  lifecycle.addCheck({
-    name: 'restate registration',
-    required: false,
-    check: async () => {
-      if (!reachable)
-        throw new NotReadyError('This worker is not registered with Restate, or Restate is unreachable.');
-    },
-  });
 }

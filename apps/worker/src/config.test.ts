@@ -13,8 +13,8 @@ const needed = {
 };
 
 test('loadWorkerConfig serves handlers, health and metrics on loopback by default', () => {
-  const { worker, health, telemetry } = loadWorkerConfig(needed);
-  expect([worker.endpointHost, health.host, telemetry.prometheusHost]).toEqual([
+  const { restate, health, telemetry } = loadWorkerConfig(needed);
+  expect([restate.endpointHost, health.host, telemetry.prometheusHost]).toEqual([
     '127.0.0.1',
     '127.0.0.1',
     '127.0.0.1',
@@ -23,11 +23,15 @@ test('loadWorkerConfig serves handlers, health and metrics on loopback by defaul
 });
 
 test.each(['0.0.0.0', '::'])('loadWorkerConfig needs the URL of handlers that listen on %s', (host) => {
-  const env = { ...needed, MILLRACE_RESTATE_ENDPOINT_HOST: host };
+  const env = {
+    ...needed,
+    MILLRACE_RESTATE_ENDPOINT_HOST: host,
+    MILLRACE_ALLOW_PLAINTEXT_ENGINES: 'true',
+  };
   expect(() => loadWorkerConfig(env)).toThrow(/MILLRACE_RESTATE_ENDPOINT_URL is not set/);
-  const endpointUrl = 'http://workers.internal:9080';
+  const endpointUrl = 'https://workers.internal:9080';
   const config = loadWorkerConfig({ ...env, MILLRACE_RESTATE_ENDPOINT_URL: endpointUrl });
-  expect(config.worker).toMatchObject({ endpointHost: host, endpointUrl });
+  expect(config.restate).toMatchObject({ endpointHost: host, endpointUrl });
 });
 
 test.each(['short', 'with a space inside it', 'x'.repeat(513)])(

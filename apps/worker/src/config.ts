@@ -13,6 +13,7 @@ import {
   marketplaceConfig,
   namesConfig,
   natsConfig,
+  optionalLeaseValkeyConfig,
   postgresConfig,
   providersConfig,
   rateLimitConfig,
@@ -23,7 +24,6 @@ import {
   telemetryConfig,
   values,
   webhooksConfig,
-  type ConfigProblem,
 } from '@millrace/platform/config';
 
 const workerVariables = {
@@ -81,18 +81,6 @@ const workerVariables = {
     expected: 'the maximum size of the key feed, in MiB: about 1000 bytes per API key and organisation',
     example: '512',
   },
-  endpointHost: {
-    env: 'MILLRACE_RESTATE_ENDPOINT_HOST',
-    schema: values.host.default('127.0.0.1'),
-    expected: 'the address on which Restate calls the handlers; they accept only calls that Restate signed',
-    example: '10.7.0.5',
-  },
-  endpointUrl: {
-    env: 'MILLRACE_RESTATE_ENDPOINT_URL',
-    schema: values.url('http', 'https').nullable().default(null),
-    expected: 'the address at which Restate reaches the workers, if it is not the loopback port',
-    example: 'http://workers.internal:9080',
-  },
   registerMs: {
     env: 'MILLRACE_RESTATE_REGISTER_MS',
     schema: values.wholeNumber(100, 3_600_000).default(15_000),
@@ -122,13 +110,6 @@ const workerVariables = {
     schema: values.wholeNumber(1_000, 86_400_000).default(600_000),
     expected: 'the statement timeout of an audit, in milliseconds, 1000 to 86400000',
     example: '600000',
-  },
-  leaseValkeyUrl: {
-    env: 'MILLRACE_POT_VALKEY_URL',
-    schema: values.url('redis', 'rediss').nullable().default(null),
-    expected: 'the URL of the Valkey with the credit leases, without persistence and replicas',
-    example: 'redis://127.0.0.1:6379',
-    secret: true,
   },
   leaseOutageMs: {
     env: 'MILLRACE_POT_OUTAGE_MS',
@@ -164,18 +145,7 @@ const workerVariables = {
   },
 } as const;
 
-/** Restate cannot call an address that only means "all addresses of this machine". */
-function checkWorker(worker: {
-  readonly endpointHost: string;
-  readonly endpointUrl: string | null;
-}): readonly ConfigProblem[] {
-  const isEvery = ['0.0.0.0', '::'].includes(worker.endpointHost);
-  if (!isEvery || worker.endpointUrl !== null) return [];
-  const { env, example } = workerVariables.endpointUrl;
-  return [{ env, problem: 'is not set; Restate needs the address of the workers', example }];
-}
-
-const workerConfig = fragment('worker', workerVariables, checkWorker);
+const workerConfig = fragment('worker', workerVariables);
 
 export function loadWorkerConfig(env?: Readonly<Record<string, string | undefined>>) {
   return loadConfig(
@@ -193,6 +163,7 @@ export function loadWorkerConfig(env?: Readonly<Record<string, string | undefine
       providersConfig,
       namesConfig,
       natsConfig,
+      optionalLeaseValkeyConfig,
       rateLimitConfig,
       restateConfig,
       logConfig,

@@ -14,12 +14,12 @@ export async function connectLeaseValkey(
   config: WorkerConfig,
   { lifecycle, log }: Pick<WorkerDeps, 'lifecycle' | 'log'>,
 ): Promise<ValkeyClient | null> {
-  const { leaseValkeyUrl: url } = config.worker;
+  const { url, ca } = config.leaseValkey;
   if (url === null) {
     log.info({}, 'MILLRACE_POT_VALKEY_URL is not set: this worker grants no credit leases');
     return null;
   }
-  const valkey = await connectValkey({ url, name: 'millrace-worker', log });
+  const valkey = await connectValkey({ url, ca, name: 'millrace-worker', log });
   lifecycle.onDrain('pools', 'pot valkey', () => valkey.close());
   // Not required: without this Valkey only inference stops.
   lifecycle.addCheck({ name: 'pot valkey', required: false, check: () => valkey.ping() });

@@ -1,4 +1,4 @@
-import { connectDriver, credentialVersion } from '@millrace/compute/connect';
+import { connectDriver } from '@millrace/compute/connect';
 import {
   applyFleetConfig,
   createDriverPool,
@@ -22,15 +22,17 @@ export function openDrivers(
   deps: Pick<WorkerDeps, 'db' | 'lifecycle' | 'log'>,
 ): DriverPool {
   const { db, lifecycle, log } = deps;
-  const { credentials } = config.fleet;
+  const { credentials, allowPlaintext } = config.fleet;
   const guard = createNetGuard(config.marketplace);
   const drivers = createDriverPool({
     db,
     log,
     // This process listens at the node addresses of mock engines, so that SSH to mock machines works.
     connect: (cluster) =>
-      connectDriver(cluster, { db, clock: systemClock, log, credentials, guard, opensPorts: true }),
-    markOf: (cluster) => credentialVersion(cluster, credentials),
+      connectDriver(cluster, {
+        ...{ db, clock: systemClock, log, credentials, allowPlaintext, guard },
+        opensPorts: true,
+      }),
   });
   lifecycle.onDrain('pools', 'drivers', () => drivers.close());
   return drivers;

@@ -37,7 +37,7 @@ export function startKeyFeed(
     maxBytes: config.worker.keyFeedMaxMebibytes * MEBIBYTE,
   });
   const { probe, close } = createEngineProbe(systemClock);
-  const watching = monitorDeployments({ ...options, probe });
+  const watching = monitorDeployments({ ...options, allowPlaintext: config.nats.allowPlaintext, probe });
   lifecycle.onDrain('consumers', 'gateway book', async () => {
     await Promise.all([writing.stop(), keeping.stop(), watching.stop()]);
     close();

@@ -46,6 +46,7 @@ export const ungatedLoops: Readonly<Record<string, string>> = {
   'TLS files': 'Runs in the API and in gateways: reads two files.',
   'expired sessions': 'Runs in the API: deletes by age.',
   supervision: 'Runs on storage nodes.',
+  'accepted clients': 'Runs on storage nodes: reads one file.',
 };
 
 export function gateLoops(guard: Pick<RestoreGuard, 'isOpen'>): StartLoop {

@@ -1,6 +1,6 @@
 import { deleteExpiredEvents } from '@millrace/core/events';
 import { sweepMaintenance } from '@millrace/core/fleet';
-import { sweepDueKeys, type ApiKeyService } from '@millrace/core/identity';
+import { sweepDueKeys, type KeyExpiry } from '@millrace/core/identity';
 import { makeDueInvoices } from '@millrace/core/invoices';
 import { expirePromos, type RecallCredit } from '@millrace/core/ledger';
 import { sweepDueShards } from '@millrace/core/metering';
@@ -18,7 +18,7 @@ export interface SweepOptions {
   readonly clock: Timer;
   readonly log: Logger;
   readonly startLoop: StartLoop;
-  readonly keys: ApiKeyService;
+  readonly keys: KeyExpiry;
   readonly payments: Payments;
   readonly recallMoney: RecallCredit;
   readonly issuer: string;

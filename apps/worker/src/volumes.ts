@@ -36,7 +36,7 @@ export async function startVolumes(
   }
   const backends = createBackendPool({
     log,
-    connect: (node) => connectVolumeBackend(node, { clock, credentials }),
+    connect: (node) => connectVolumeBackend(node, { clock, log, credentials }),
   });
   lifecycle.onDrain('pools', 'storage backends', () => backends.close());
   const volumes = { db, clock, log, backends, policy: defaultVolumePolicy };

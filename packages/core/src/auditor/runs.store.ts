@@ -1,4 +1,4 @@
-import type { Reader, Tx } from '@millrace/platform/db';
+import { allowLongStatements, type Reader, type Tx } from '@millrace/platform/db';
 import { sql } from 'kysely';
 import { countWrongRows, isClean, type AuditReport } from './checks/audit-report.ts';
 
@@ -16,9 +16,9 @@ export async function tryAuditLock(tx: Tx): Promise<boolean> {
 
 /** Makes the transaction read-only until `endReadOnly`, by a savepoint, because it must record its outcome afterwards. */
 export async function beginReadOnly(tx: Tx, statementTimeoutMs: number): Promise<void> {
+  await allowLongStatements(tx, statementTimeoutMs);
   await sql`
-    select set_config('statement_timeout', ${String(statementTimeoutMs)}, true),
-           set_config('work_mem', ${SORT_MEMORY}, true), set_config('jit', 'off', true)`.execute(tx.kysely);
+    select set_config('work_mem', ${SORT_MEMORY}, true), set_config('jit', 'off', true)`.execute(tx.kysely);
   await sql`savepoint auditing`.execute(tx.kysely);
   await sql`set transaction read only`.execute(tx.kysely);
 }

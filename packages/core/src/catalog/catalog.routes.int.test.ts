@@ -86,7 +86,7 @@ async function startCatalog(isOpen = true): Promise<{ fixture: RoutesFixture; li
     listing = createListing(deps);
     serveOffers(deps);
     servePrices(deps);
-    serveCatalog({ ...deps, flushKeyFeed: async () => {} });
+    serveCatalog({ ...deps, allowPlaintext: false, flushKeyFeed: async () => {} });
     servePublicCatalog({ ...deps, listing, isOpen });
   });
   if (listing === undefined) throw new Error('No listing was made.');

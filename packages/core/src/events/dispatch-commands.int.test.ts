@@ -7,6 +7,7 @@ import {
   createRestateEndpoint,
   createRestateIngress,
   envelopeOf,
+  RestateIngressError,
   registerDeployment,
   type RestateEndpoint,
   type RestateIngress,
@@ -187,6 +188,29 @@ describe('dispatchCommands', () => {
     await eventually({ what: 'more attempts than a refused command gets' }, () => tried > 3);
     expect(await waiting(orgId)).toEqual({ waiting: 1, parked: 0 });
     outage = false;
+    await eventually({ what: 'the call' }, () => payloadsOf(key).length === 1);
+    await relay.stop();
+    expect(payloadsOf(key)).toEqual(['patient']);
+  });
+
+  test('waits without counting an attempt while the proxy of Restate refuses the certificate of workers', async () => {
+    const orgId = testIds.next('org');
+    const key = uniqueId();
+    let isRefusing = true;
+    let tried = 0;
+    const guarded: RestateIngress = {
+      send: async (call) => {
+        tried += 1;
+        if (isRefusing)
+          throw new RestateIngressError(call, 403, 'This client certificate cannot use Restate.');
+        return ingress.send(call);
+      },
+    };
+    const relay = await startTestRelay(guarded, 2);
+    await command(orgId, key, 'patient');
+    await eventually({ what: 'more attempts than a refused command gets' }, () => tried > 3);
+    expect(await waiting(orgId)).toEqual({ waiting: 1, parked: 0 });
+    isRefusing = false;
     await eventually({ what: 'the call' }, () => payloadsOf(key).length === 1);
     await relay.stop();
     expect(payloadsOf(key)).toEqual(['patient']);

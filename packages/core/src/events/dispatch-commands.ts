@@ -84,10 +84,13 @@ async function deliver(options: DispatcherOptions, command: WaitingCommand): Pro
   }
 }
 
+/** Responses that concern the connection. 403 comes from the proxy of Restate, if it refuses the certificate of workers. */
+const connectionStatuses: readonly number[] = [403, 408, 429];
+
 /** Whether the command is at fault, not the connection. A command to an unknown service must not delay others either. */
 function isCommandError(error: unknown): error is RestateIngressError {
   if (!(error instanceof RestateIngressError)) return false;
-  return error.status >= 400 && error.status < 500 && error.status !== 408 && error.status !== 429;
+  return error.status >= 400 && error.status < 500 && !connectionStatuses.includes(error.status);
 }
 
 function toRestateSend(command: WaitingCommand, nowMs: number): RestateSend {

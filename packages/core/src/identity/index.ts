@@ -1,5 +1,6 @@
 export { serveIdentity, type IdentityRoutes } from './identity.routes.ts';
-export { createApiKeyService, sweepDueKeys, UNREVOKED_KEYS_MAX } from './keys/api-keys.service.ts';
+export { createApiKeyService, UNREVOKED_KEYS_MAX } from './keys/api-keys.service.ts';
+export { createKeyExpiry, sweepDueKeys, type KeyExpiry } from './keys/key-expiry.service.ts';
 export type { ApiKeyService, ApiKeyServiceDeps, IssuedKey } from './keys/api-keys.service.ts';
 export { createMemberService, type MemberService } from './organisations/members.service.ts';
 export { createApiKeyLifecycle } from './keys/api-key.workflow.ts';

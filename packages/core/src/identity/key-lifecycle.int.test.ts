@@ -25,7 +25,8 @@ import {
 } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createApiKeyLifecycle } from './keys/api-key.workflow.ts';
-import { createApiKeyService, issueKey, sweepDueKeys, type IssuedKey } from './keys/api-keys.service.ts';
+import { issueKey, type IssuedKey } from './keys/api-keys.service.ts';
+import { createKeyExpiry, sweepDueKeys } from './keys/key-expiry.service.ts';
 import { unlimitedKeyLimits } from './model/api-keys.store.ts';
 import { systemAuditContext } from './model/identity.ts';
 import { createKeyAuthenticator } from './keys/key-authenticator.ts';
@@ -71,7 +72,7 @@ describe('an expiring key', () => {
   const clock = testClock();
   let db: Db;
   const announced: KeyChange[] = [];
-  const keys = createApiKeyService({ announce: (change) => void announced.push(change) });
+  const keys = createKeyExpiry({ announce: (change) => void announced.push(change) });
   const close = (keyId: KeyId) =>
     db.transaction({ name: 'close', isolation: readCommitted }, (tx) => keys.close(tx, tenant.orgId, keyId));
 
@@ -174,7 +175,7 @@ describe('createApiKeyLifecycle', () => {
 
   beforeAll(async () => {
     const { restate } = testEndpoints();
-    const keys = createApiKeyService({ announce: () => undefined });
+    const keys = createKeyExpiry({ announce: () => undefined });
     endpoint = await createRestateEndpoint({
       services: [createApiKeyLifecycle({ db: database.db, keys, service })],
       identityKeys: [restate.identityPublicKey],

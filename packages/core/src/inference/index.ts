@@ -27,6 +27,7 @@ export { ensureUsageStream, type UsageStreamOptions } from './usage/usage-stream
 export { chargeCheckpoints } from './usage/usage.service.ts';
 export { createKeyFeedSync, maintainKeyFeed } from './key-feed/key-feed-sync.ts';
 export type { KeyFeedMaintenanceOptions, KeyFeedSync } from './key-feed/key-feed-sync.ts';
+export { usesPlaintext } from './catalog/catalog.ts';
 export { serveCatalog, type CatalogRoutes } from './catalog/catalog.routes.ts';
 export { readPublicModels, type PublicModel } from './catalog/public-models.ts';
 export { monitorDeployments, type ProbedEngine, type ProbeEngine } from './catalog/deployment-health.ts';

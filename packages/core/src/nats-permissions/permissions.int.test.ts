@@ -13,7 +13,7 @@ import {
   type NatsRole,
 } from '@millrace/platform/nats';
 import { createLogger } from '@millrace/platform/log';
-import { eventually, makeAuthority, startNatsServer } from '@millrace/testing';
+import { eventually, makeAuthority, startNatsServer, startTcpProxy } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventChannels } from '../events/index.ts';
 import { keyChangeSubject } from '../identity/index.ts';
@@ -258,6 +258,43 @@ describe('each role', () => {
     expect((await worker.bucket(keyFeed).readFromAnyReplica(written)).size).toBe(4);
     expect(await worker.bucket(restoreMark).write('installation', '{}', 0)).not.toBeNull();
     expect((await worker.bucket(restoreMark).read('installation'))?.value).toBe('{}');
+  });
+
+  it('continues to follow streams and buckets when its connection was lost', async () => {
+    const proxy = await startTcpProxy(`tls://${server.host}`);
+    // Runs after the clients are closed, because these hooks run in reverse order.
+    onTestFinished(() => proxy.close());
+    const throughProxy = async (role: NatsRole): Promise<NatsClient> => {
+      const client = await connectNats({ ...optionsOf(role), servers: [`tls://127.0.0.1:${proxy.port}`] });
+      onTestFinished(() => client.close());
+      return client;
+    };
+    const [following, gateway] = [await throughProxy('worker'), await throughProxy('gateway')];
+    const publisher = await clientOf('gateway');
+    const from = ((await worker.streamState(usage.stream))?.lastSequence ?? 0) + 1;
+    const follower = await following.follow({ stream: usage.stream, fromSequence: from, maxBuffered: 10 });
+    onTestFinished(() => follower.close());
+    const changed: string[] = [];
+    const keys = gateway.bucket(keyFeed).follow({
+      present: [keyFeedKeys.allModels],
+      onBegin: () => undefined,
+      onChange: ({ key }) => void changed.push(key),
+    });
+    onTestFinished(() => keys.close());
+    await keys.ready();
+    for (let time = 1; time <= 2; time += 1) {
+      proxy.dropConnections();
+      const messageId = `after a loss ${time}`;
+      const stored = await publisher.publish(usage.batch, {}, { messageId, envelope, timeoutMs: 60_000 });
+      await eventually({ what: 'the usage', timeoutMs: 120_000 }, async () => {
+        return (await follower.take(10, 1_000)).some(({ sequence }) => sequence === stored.sequence);
+      });
+      const key = keyFeedKeys.key(`loss${time}`);
+      await worker.bucket(keyFeed).write(key, '{}', 0);
+      await eventually({ what: 'the change', timeoutMs: 120_000 }, () => changed.includes(key));
+    }
+    expect(logged).not.toContain('does not allow');
+    logged = '';
   });
 
   it('gets an error at once, and logs the subject, if it uses an operation of another role', async () => {

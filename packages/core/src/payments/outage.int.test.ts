@@ -70,6 +70,6 @@ it('payment events are applied exactly once while database connections are kille
   }
   expect((await harness.money(call.orgId)).balance).toBe(usd(90 * rounds));
   expect((await harness.money(call.orgId)).frozen).toBe(false);
-  // Otherwise the test did not interrupt anything.
-  expect([kills > rounds, attempts > rounds * 8]).toEqual([true, true]);
+  // Otherwise the test did not interrupt anything. Most interrupted transactions are repeated within one attempt.
+  expect([kills > rounds, attempts >= rounds * 8]).toEqual([true, true]);
 });

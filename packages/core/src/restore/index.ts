@@ -5,6 +5,7 @@ export {
   createNatsMarkStore,
   createValkeyMarkStore,
   restoreMarkBucket,
+  restoreMarkGrant,
   type MarkStore,
 } from './mark-stores.ts';
 export {

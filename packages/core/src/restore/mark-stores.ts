@@ -1,6 +1,6 @@
 import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { BackgroundNatsClient } from '@millrace/platform/nats';
-import type { ValkeyClient } from '@millrace/platform/valkey';
+import type { ValkeyClient, ValkeyGrant } from '@millrace/platform/valkey';
 import { parseMarkCopy, type MarkCopy } from './restore-mark.ts';
 
 /** Stores copies of the mark outside the database. Each can be empty or unreachable at any time, which proves nothing. */
@@ -55,6 +55,11 @@ export function createNatsMarkStore(options: {
         await bucket.write(installation, JSON.stringify(mark), entry?.revision ?? 0);
       }),
   };
+}
+
+/** The keys of `createValkeyMarkStore`. */
+export function restoreMarkGrant(prefix: string): ValkeyGrant {
+  return { commands: ['get', 'set'], keys: [`restore-mark:${prefix}:*`] };
 }
 
 /** Valkey is empty after each restart. */

@@ -1,4 +1,4 @@
-export type { RequestLimit } from './request-limits.ts';
+export { limitSetOf, type RequestLimit } from './request-limits.ts';
 export { createLeaseRequester, createRecallRequester, createEpochEndPublisher } from './lease-requests.ts';
 export {
   epochEndSchema,
@@ -13,11 +13,13 @@ export {
   type LeaseRequest,
   type RecallRequest,
 } from './lease-messages.ts';
+export { gatewayLeaseGrants, workerLeaseGrants } from './lease-grants.ts';
 export { maxPerLease, type LeaseServer } from './lease-scripts.ts';
 export {
   ValkeyLeases,
   deleteOldLeases,
   isServerReady,
+  leaseKeys,
   prepareServer,
   readIncarnation,
   scanLeaseKeys,

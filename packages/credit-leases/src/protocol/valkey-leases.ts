@@ -99,6 +99,9 @@ export interface StoredReservation {
   readonly amount: bigint;
 }
 
+/** The pattern of all keys, of all installations: the namespace of one is created with its first lease. */
+export const leaseKeys = 'pot:*';
+
 /** All keys of an organisation share the hash tag, so that one call can use several of them. */
 export function valkeyLeaseKey(server: LeaseServer, { orgId, mode }: LeaseOwner): string {
   return `pot:${server.namespace}:{${orgId}}:${mode}`;

@@ -114,7 +114,14 @@ function options(): KeyFeedMaintenanceOptions {
 }
 
 async function open(): Promise<KeyFeed> {
-  const feed = await openKeyFeed({ nats, clock: systemClock, log, prefix, sealer: feedSealer });
+  const feed = await openKeyFeed({
+    nats,
+    clock: systemClock,
+    log,
+    prefix,
+    sealer: feedSealer,
+    allowPlaintext: false,
+  });
   onTestFinished(() => feed.close());
   return feed;
 }

@@ -2,6 +2,7 @@ import {
   KEY_FEED_FILL_STATE,
   keyFeedBucket,
   contractPartEntry,
+  usesPlaintext,
   keyEntry,
   modelEntry,
   openEngineKey,
@@ -16,7 +17,7 @@ import {
 } from '@millrace/core/inference';
 import type { Clock } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
-import type { BucketEntry, NatsClient } from '@millrace/platform/nats';
+import type { BucketEntry, BucketFollower, NatsClient } from '@millrace/platform/nats';
 import type { Sealer } from '@millrace/platform/secrets';
 import type { z } from 'zod';
 import { createModelCatalog } from './model-catalog.ts';
@@ -35,6 +36,8 @@ export interface KeyFeedOptions {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Opens the keys of engines. */
   readonly sealer: Sealer;
+  /** Whether engines on other machines need no TLS. */
+  readonly allowPlaintext: boolean;
   /** Prefix of this installation's NATS names. */
   readonly prefix?: string;
   readonly staleAfterMs?: number;
@@ -83,7 +86,8 @@ export async function openKeyFeed(options: KeyFeedOptions): Promise<KeyFeed> {
   function applyModel(entry: BucketEntry): void {
     let model: ModelEntry | null = null;
     try {
-      model = entry.value === null ? null : withEngineKeys(options, jsonParser(modelEntry)(entry.value));
+      model =
+        entry.value === null ? null : withUsableDeployments(options, jsonParser(modelEntry)(entry.value));
     } catch (error) {
       log.error({ err: error, key: entry.key }, 'cannot parse a model of the key feed');
     }
@@ -137,10 +141,7 @@ export async function openKeyFeed(options: KeyFeedOptions): Promise<KeyFeed> {
     return freshAtMs === null ? Number.POSITIVE_INFINITY : clock.monotonicMs() - freshAtMs;
   };
 
-  const waiting = new AbortController();
-  const timeout = clock.sleep(options.openWithinMs ?? defaultOpenTimeoutMs, waiting.signal);
-  await Promise.race([follower.ready(), timeout.catch(() => undefined)]);
-  waiting.abort();
+  await waitUntilReady(follower, clock, options.openWithinMs ?? defaultOpenTimeoutMs);
   return {
     findKey: (publicId) => keys.find(publicId),
     knowsKey: (publicId) => keys.knows(publicId),
@@ -156,9 +157,31 @@ export async function openKeyFeed(options: KeyFeedOptions): Promise<KeyFeed> {
   };
 }
 
-/** A deployment whose key cannot be opened is unusable: the others serve the model. */
-function withEngineKeys({ sealer, log }: KeyFeedOptions, model: ModelEntry): ModelEntry {
+/** Resolves when the first copy is complete, or when the time is over. */
+async function waitUntilReady(
+  follower: Pick<BucketFollower, 'ready'>,
+  clock: Pick<Clock, 'sleep'>,
+  timeoutMs: number,
+): Promise<void> {
+  const waiting = new AbortController();
+  const timeout = clock.sleep(timeoutMs, waiting.signal);
+  await Promise.race([follower.ready(), timeout.catch(() => undefined)]);
+  waiting.abort();
+}
+
+/** A deployment that needs TLS, or whose key cannot be opened, is unusable: the others serve the model. */
+function withUsableDeployments(
+  { sealer, allowPlaintext, log }: KeyFeedOptions,
+  model: ModelEntry,
+): ModelEntry {
   const deployments = model.deployments.flatMap((deployment) => {
+    if (!allowPlaintext && usesPlaintext(deployment)) {
+      log.error(
+        { model: model.name, deployment: deployment.id },
+        'a deployment on another machine has no TLS and gets no requests; change its address to https://, or set MILLRACE_ALLOW_PLAINTEXT_ENGINES=true if no other machine can read that network',
+      );
+      return [];
+    }
     try {
       return [openEngineKey(sealer, deployment)];
     } catch (error) {

@@ -32,6 +32,9 @@ export function costsOf(policies: readonly RatePolicy[]): readonly number[] {
   return policies.map(costOf);
 }
 
+/** The pattern of all keys. */
+export const limitKeys = 'limit:*';
+
 /** The window is part of the key, because usage of a minute is not comparable with usage of a day. */
 export function limitKey(tag: string, policy: RatePolicy): string {
   return `limit:{${tag}}:${policy.name}:${policy.windowMs}:${policy.subject}`;

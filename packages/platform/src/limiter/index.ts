@@ -10,7 +10,14 @@ export type {
   RateRequest,
 } from './types.ts';
 // For scripts that count rate limits together with other work.
-export { costsOf, isExactlyRepresentable, limitKey, toDecision, uncountedDecision } from './decision.ts';
-export { limitFunctions } from './script.ts';
+export {
+  costsOf,
+  isExactlyRepresentable,
+  limitKey,
+  limitKeys,
+  toDecision,
+  uncountedDecision,
+} from './decision.ts';
+export { limitFunctions, limiterGrant } from './script.ts';
 // A model of the script for tests.
 export { createReferenceLimiter } from './reference-limiter.ts';

@@ -1,5 +1,4 @@
-import { readEndpoints } from '@millrace/services';
-import { eventually, startStopwatch, startTcpProxy, scaledLimitMs } from '@millrace/testing';
+import { eventually, startStopwatch, startTcpProxy, scaledLimitMs, valkeyAccess } from '@millrace/testing';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { systemClock } from '../clock/index.ts';
@@ -18,7 +17,7 @@ const timeoutMs = 10_000;
 const dayMs = 86_400_000;
 
 const valkey = await connectValkey({
-  url: readEndpoints().valkeyUrl,
+  ...valkeyAccess(),
   name: 'limiter-test',
   log,
   commandTimeoutMs: timeoutMs,
@@ -142,15 +141,19 @@ test('consume sets keys that expire when the budget is full and share the slot o
 });
 
 test('consume admits calls uncounted without Valkey, logs that once, and resumes counting', async () => {
-  const { valkeyUrl } = readEndpoints();
-  await using proxy = await startTcpProxy(valkeyUrl);
+  await using proxy = await startTcpProxy(valkeyAccess().url);
   const lines: string[] = [];
   const loud = createLogger({
     name: 'test',
     level: 'warn',
     destination: { write: (line) => lines.push(line) },
   });
-  const client = await connectValkey({ url: proxy.rewrite(valkeyUrl), name: 'limiter-proxy', log });
+  const client = await connectValkey({
+    ...valkeyAccess(),
+    url: proxy.rewrite(valkeyAccess().url),
+    name: 'limiter-proxy',
+    log,
+  });
   const limiter = createLimiter({ valkey: client, log: loud, timeoutMs });
   const request = { tag: freshTag(), policies: [policy()] };
   try {

@@ -1,4 +1,5 @@
-import { defineScript } from '../valkey/index.ts';
+import { commandsOf, defineScript, type ValkeyGrant } from '../valkey/index.ts';
+import { limitKeys } from './decision.ts';
 
 /**
  * The arithmetic of rate limits, shared by the limiter's script and by scripts that count limits together with other
@@ -70,3 +71,8 @@ if passed and ARGV[2] == '1' then count_limits(now, 0) end
 return { passed and 1 or 0, unpack(used) }
 `,
 );
+
+export const limiterGrant: ValkeyGrant = {
+  commands: ['eval', 'evalsha', ...commandsOf([limiterScript])],
+  keys: [limitKeys],
+};

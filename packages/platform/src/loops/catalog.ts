@@ -78,6 +78,7 @@ export const loopCatalog: Readonly<Record<string, LoopEntry>> = {
   'compare clocks': "Reads one time, the database's.",
   'register with Restate': 'The handlers of this process.',
   'TLS files': 'Reads two files.',
+  'accepted clients': 'Reads one file.',
   'expired sessions': 'One statement that deletes rows by age.',
   'follow the listing': 'Reads machines into memory by pages, and writes nothing.',
   'serve names':

@@ -29,8 +29,9 @@ export function connectionOptions(options: NatsOptions): NodeConnectionOptions {
     // Otherwise the client creates two errors with stacks for every request, which costs as much as the rest of it.
     noAsyncTraces: true,
     ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
-    // With this option the client refuses a server without TLS.
-    ...(requiresTls ? { tls: tlsOptions(ca) } : {}),
+    // With `tls` the client refuses a server without TLS. Without it, it ignores servers that others announce, because they may be
+    // on other machines.
+    ...(requiresTls ? { tls: tlsOptions(ca) } : { ignoreClusterUpdates: true }),
     ...(authenticator === null ? {} : { authenticator }),
   };
 }

@@ -3,6 +3,7 @@ import {
   PermissionViolationError,
   UserAuthenticationExpiredError,
 } from '@nats-io/transport-node';
+import { isCertificateCode } from '../tls/index.ts';
 
 const refused =
   'NATS refused the credentials of this process. Check MILLRACE_NATS_CREDENTIALS, or the user and password in MILLRACE_NATS_URLS, ' +
@@ -32,12 +33,6 @@ export function explainConnectionError(error: unknown): string | null {
     );
   }
   return error.cause === undefined ? null : explainConnectionError(error.cause);
-}
-
-function isCertificateCode(code: string): boolean {
-  return (
-    code === 'ERR_TLS_CERT_ALTNAME_INVALID' || /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)/.test(code)
-  );
 }
 
 /** Explains how to repair the refusal of one operation. */

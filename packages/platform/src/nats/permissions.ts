@@ -28,7 +28,8 @@ export const natsGrants = {
   follow: (stream: string): NatsGrant => ({
     publish: [
       streamApi('INFO', stream),
-      ...['CREATE', 'MSG.NEXT', 'DELETE'].map((action) => consumerApi(action, stream)),
+      // The client reads the state of its consumer after each reconnection.
+      ...['CREATE', 'INFO', 'MSG.NEXT', 'DELETE'].map((action) => consumerApi(action, stream)),
     ],
   }),
   ensureBucket: (bucket: string): NatsGrant => natsGrants.ensureStream(bucketStream(bucket)),

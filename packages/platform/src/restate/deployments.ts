@@ -1,4 +1,5 @@
 import { systemClock, withDeadline, type Timer } from '../clock/index.ts';
+import { plainConnection, type RestateConnection } from './connection.ts';
 
 const timeoutMs = 10_000;
 
@@ -10,21 +11,31 @@ const timeoutMs = 10_000;
 export async function registerDeployment(
   adminUrl: string,
   uri: string,
-  options: { readonly replace?: boolean; readonly clock?: Timer } = {},
+  options: {
+    readonly replace?: boolean;
+    readonly connection?: RestateConnection;
+    readonly clock?: Timer;
+  } = {},
 ): Promise<{ readonly deploymentId: string; readonly services: readonly string[] }> {
-  const { replace = false, clock = systemClock } = options;
+  const { replace = false, connection = plainConnection, clock = systemClock } = options;
   return withDeadline(clock, 'Registering with Restate', timeoutMs, async (signal) => {
-    const response = await fetch(`${adminUrl.replace(/\/$/, '')}/deployments`, {
-      method: 'POST',
+    const { status, text } = await connection.post({
+      url: `${adminUrl.replace(/\/$/, '')}/deployments`,
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ uri, force: replace }),
       signal,
     });
-    const text = await response.text();
-    if (!response.ok) {
-      throw new Error(`Restate refused to register ${uri} with ${response.status}: ${text.slice(0, 500)}`);
-    }
+    if (status < 200 || status > 299) throw new Error(explainRejection(uri, status, text));
     const body = JSON.parse(text) as { id: string; services: readonly { name: string }[] };
     return { deploymentId: body.id, services: body.services.map((service) => service.name) };
   });
+}
+
+function explainRejection(uri: string, status: number, text: string): string {
+  const rejection = `Restate refused to register ${uri} with ${status}: ${text.slice(0, 500)}`;
+  if (!/invalid peer certificate/.test(text)) return rejection;
+  return (
+    `${rejection} Check that SSL_CERT_FILE of the Restate server has the authority of MILLRACE_RESTATE_ENDPOINT_TLS_CERT_FILE, ` +
+    'and that this certificate has not expired and contains the name or address.'
+  );
 }

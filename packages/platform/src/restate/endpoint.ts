@@ -1,8 +1,9 @@
-import { createServer, type ServerHttp2Session } from 'node:http2';
+import { createSecureServer, createServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { createEndpointHandler, type EndpointOptions } from '@restatedev/restate-sdk/node';
 import { systemClock, withDeadline, type Timer } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
+import { watchTlsFiles, type TlsFilesOptions } from '../tls/index.ts';
 import { serviceName } from './service-name.ts';
 
 export interface RestateEndpointOptions {
@@ -11,13 +12,15 @@ export interface RestateEndpointOptions {
   readonly prefix?: string;
   /** Public keys (`publickeyv1_…`) of the Restate servers that may call. At least one. */
   readonly identityKeys: readonly string[];
+  /** The certificate that Restate verifies, replaced when its files change. Without it, plain HTTP. */
+  readonly tls?: Pick<TlsFilesOptions, 'certFile' | 'keyFile' | 'loaded' | 'everyMs'> | null;
   /** Loopback by default. */
   readonly host?: string;
   /** 0 selects a free port. */
   readonly port: number;
   /** Lets several processes with the same code serve one address; the kernel distributes calls among live ones. */
   readonly sharePort?: boolean;
-  readonly log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
+  readonly log: Logger;
   readonly clock?: Timer;
   /** How long `close` waits for running handlers. Restate retries those it interrupts. */
   readonly drainMs?: number;
@@ -55,23 +58,22 @@ function logTo(log: RestateEndpointOptions['log'], isClosing: () => boolean): Lo
  * this endpoint can run any handler with any payload. The library's own server would listen on every address.
  */
 export async function createRestateEndpoint(options: RestateEndpointOptions): Promise<RestateEndpoint> {
-  const { host = '127.0.0.1', port, clock = systemClock, drainMs = defaultDrainMs } = options;
+  const { host = '127.0.0.1', port, tls = null, clock = systemClock, drainMs = defaultDrainMs } = options;
   if (options.identityKeys.length === 0) {
     throw new TypeError(
       'A Restate endpoint needs at least one identity key. Without it anyone could call the endpoint.',
     );
   }
   let isClosing = false;
-  const server = createServer(
-    createEndpointHandler({
-      services: options.services.map((service) => ({
-        ...service,
-        name: serviceName(options.prefix ?? '', service.name),
-      })),
-      identityKeys: [...options.identityKeys],
-      logger: logTo(options.log, () => isClosing),
-    }),
-  );
+  const handler = createEndpointHandler({
+    services: options.services.map((service) => ({
+      ...service,
+      name: serviceName(options.prefix ?? '', service.name),
+    })),
+    identityKeys: [...options.identityKeys],
+    logger: logTo(options.log, () => isClosing),
+  });
+  const server = tls === null ? createServer(handler) : createSecureServer(tls.loaded, handler);
   const sessions = new Set<ServerHttp2Session>();
   server.on('session', (session) => {
     sessions.add(session);
@@ -82,12 +84,14 @@ export async function createRestateEndpoint(options: RestateEndpointOptions): Pr
     server.listen({ port, host, reusePort: options.sharePort ?? false }, resolve);
   });
   const bound = (server.address() as AddressInfo).port;
+  const watching = tls === null ? null : watchTlsFiles({ ...tls, server, clock, log: options.log });
 
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    url: `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     port: bound,
     async close() {
       isClosing = true;
+      await watching?.stop();
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });

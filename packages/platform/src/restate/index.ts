@@ -7,4 +7,11 @@ export {
   type RestateSend,
 } from './ingress.ts';
 export { registerDeployment } from './deployments.ts';
+export {
+  createRestateConnection,
+  openClientCertificate,
+  RestateRefusedError,
+  type ClientCertificate,
+  type RestateConnection,
+} from './connection.ts';
 export { envelopeOf, step, type StepLimits } from './step.ts';

@@ -1,12 +1,15 @@
 import { systemClock, withDeadline, type Timer } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import { envelopeHeaders, type Envelope } from '../envelope/index.ts';
+import { plainConnection, type RestateConnection } from './connection.ts';
 import { serviceName } from './service-name.ts';
 
 export interface RestateIngressOptions {
   readonly url: string;
   /** The prefix of the endpoints to call. */
   readonly prefix?: string;
+  /** By default, connections without TLS settings. */
+  readonly connection?: RestateConnection;
   readonly clock?: Timer;
   readonly timeoutMs?: number;
 }
@@ -27,17 +30,14 @@ export interface RestateIngress {
   send(call: RestateSend): Promise<{ readonly invocationId: string; readonly repeated: boolean }>;
 }
 
-/** Restate refused the call. `retryable` distinguishes an outage from a mistake. */
+/** Restate, or the proxy in front of it, refused the call. */
 export class RestateIngressError extends Error {
   override readonly name = 'RestateIngressError';
   readonly status: number;
-  readonly retryable: boolean;
 
   constructor(call: Pick<RestateSend, 'service' | 'handler'>, status: number, body: string) {
     super(`Restate refused ${call.service}/${call.handler} with ${status}: ${body.slice(0, 500)}`);
     this.status = status;
-    // 404 also means "not registered yet", which ends when a worker starts.
-    this.retryable = status >= 500 || status === 404 || status === 429;
   }
 }
 
@@ -51,13 +51,14 @@ function urlOf(base: string, prefix: string, call: RestateSend): string {
   return `${base.replace(/\/$/, '')}/${path}${delay}`;
 }
 
-/** Sends calls to Restate. The ingress has no authentication, so keep it on loopback or a private network. */
+/** Sends calls to Restate. The ingress has no authentication: a proxy in front of it asks for a client certificate. */
 export function createRestateIngress(options: RestateIngressOptions): RestateIngress {
   const { url, prefix = '', clock = systemClock, timeoutMs = defaultTimeoutMs } = options;
+  const connection = options.connection ?? plainConnection;
 
   async function post(call: RestateSend, signal: AbortSignal): Promise<string> {
-    const response = await fetch(urlOf(url, prefix, call), {
-      method: 'POST',
+    const response = await connection.post({
+      url: urlOf(url, prefix, call),
       headers: {
         ...envelopeHeaders(call.envelope),
         'content-type': 'application/json',
@@ -66,9 +67,9 @@ export function createRestateIngress(options: RestateIngressOptions): RestateIng
       body: JSON.stringify(call.payload ?? null),
       signal,
     });
-    const body = await response.text();
-    if (!response.ok) throw new RestateIngressError(call, response.status, body);
-    return body;
+    const { status, text } = response;
+    if (status < 200 || status > 299) throw new RestateIngressError(call, status, text);
+    return text;
   }
 
   return {

@@ -140,12 +140,12 @@ describe('ingress.send', () => {
     expect(calls.some(({ key }) => key === 'later')).toBe(false);
   });
 
-  it('fails with a retryable error for a service that is not registered', async () => {
+  it('fails with the status of the response for a service that is not registered', async () => {
     const failure = await ingress
       .send(call('x', 'record', { service: names.restateService('Nobody') }))
       .catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(RestateIngressError);
-    expect(failure).toMatchObject({ status: 404, retryable: true });
+    expect(failure).toMatchObject({ status: 404 });
   });
 });
 

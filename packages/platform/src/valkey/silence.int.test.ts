@@ -1,20 +1,20 @@
-import { readEndpoints } from '@millrace/services';
-import { eventually, startTcpProxy } from '@millrace/testing';
+import { eventually, startTcpProxy, valkeyAccess } from '@millrace/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../clock/index.ts';
 import { connectValkey, type ValkeyClient } from './index.ts';
 
 it('connectValkey drops an unresponsive server within seconds, unless its commands may take longer', async () => {
-  const proxy = await startTcpProxy(readEndpoints().valkeyUrl);
+  const proxy = await startTcpProxy(valkeyAccess().url);
   onTestFinished(() => proxy.close());
-  const url = proxy.rewrite(readEndpoints().valkeyUrl);
+  const access = { ...valkeyAccess(), url: proxy.rewrite(valkeyAccess().url) };
   const open = async (commandTimeoutMs: number): Promise<{ client: ValkeyClient; losses: string[] }> => {
     const losses: string[] = [];
     const log = {
       warn: (_: unknown, text?: string) => void losses.push(text ?? ''),
       info: () => {},
+      error: () => {},
     };
-    const client = await connectValkey({ url, name: 'test', log, commandTimeoutMs });
+    const client = await connectValkey({ ...access, name: 'test', log, commandTimeoutMs });
     await eventually({ what: 'the first connection' }, () => client.ping().then(() => true));
     losses.length = 0;
     onTestFinished(() => client.close());

@@ -1,5 +1,11 @@
-import { readEndpoints } from '@millrace/services';
-import { eventually, startStopwatch, startTcpProxy, testNames, scaledLimitMs } from '@millrace/testing';
+import {
+  eventually,
+  startStopwatch,
+  startTcpProxy,
+  testNames,
+  scaledLimitMs,
+  valkeyAccess,
+} from '@millrace/testing';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runInTransactionScope } from '../db/transaction-scope.ts';
 import { createLogger } from '../log/index.ts';
@@ -15,7 +21,7 @@ const increment = defineScript(
 /** Long, so that a slow machine responds in time too. */
 const commandTimeoutMs = 10_000;
 
-const client = await connectValkey({ url: readEndpoints().valkeyUrl, name: 'test', log, commandTimeoutMs });
+const client = await connectValkey({ ...valkeyAccess(), name: 'test', log, commandTimeoutMs });
 afterAll(() => client.close());
 
 describe('ValkeyClient', () => {
@@ -52,10 +58,10 @@ describe('ValkeyClient', () => {
 
 describe('ValkeyClient without a server', () => {
   it('fails at once instead of waiting, and works again when the server is back', async () => {
-    const proxy = await startTcpProxy(readEndpoints().valkeyUrl);
+    const proxy = await startTcpProxy(valkeyAccess().url);
     onTestFinished(() => proxy.close());
-    const url = proxy.rewrite(readEndpoints().valkeyUrl);
-    const fragile = await connectValkey({ url, name: 'test', log, commandTimeoutMs });
+    const access = { ...valkeyAccess(), url: proxy.rewrite(valkeyAccess().url) };
+    const fragile = await connectValkey({ ...access, name: 'test', log, commandTimeoutMs });
     await fragile.ping();
     proxy.cut();
     await eventually({ what: 'the loss to be noticed' }, () =>
@@ -73,9 +79,10 @@ describe('ValkeyClient without a server', () => {
   });
 
   it('ends a command to an unresponsive server after its timeout', async () => {
-    const proxy = await startTcpProxy(readEndpoints().valkeyUrl);
+    const proxy = await startTcpProxy(valkeyAccess().url);
     onTestFinished(() => proxy.close());
-    const fragile = await connectValkey({ url: proxy.rewrite(readEndpoints().valkeyUrl), name: 'test', log });
+    const url = proxy.rewrite(valkeyAccess().url);
+    const fragile = await connectValkey({ ...valkeyAccess(), url, name: 'test', log });
     proxy.pause();
     await expect(fragile.command(['PING'], { timeoutMs: 50 })).rejects.toThrow('took longer than 50 ms');
     proxy.heal();
@@ -83,11 +90,11 @@ describe('ValkeyClient without a server', () => {
   });
 
   it('lets a process start and connects later', async () => {
-    const proxy = await startTcpProxy(readEndpoints().valkeyUrl);
+    const proxy = await startTcpProxy(valkeyAccess().url);
     onTestFinished(() => proxy.close());
     proxy.cut();
-    const url = proxy.rewrite(readEndpoints().valkeyUrl);
-    const early = await connectValkey({ url, name: 'test', log, firstConnectionMs: 100 });
+    const access = { ...valkeyAccess(), url: proxy.rewrite(valkeyAccess().url) };
+    const early = await connectValkey({ ...access, name: 'test', log, firstConnectionMs: 100 });
     await expect(early.ping()).rejects.toThrow();
     proxy.heal();
     await eventually({ what: 'the first connection' }, () => early.ping().then(() => true));

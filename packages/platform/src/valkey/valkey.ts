@@ -1,18 +1,20 @@
+import type { EventEmitter } from 'node:events';
 import { createClient } from '@redis/client';
 import { backoffMs, systemClock, withDeadline, type Timer } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import type { Logger } from '../log/index.ts';
+import { explainConnectionError, explainPermissionError, ValkeyRefusedError } from './connection-problem.ts';
 import type { ValkeyScript } from './script.ts';
 
 export interface ValkeyOptions {
-  /** `redis://` or, for TLS, `rediss://`, with credentials. */
+  /** `redis://` or, for TLS, `rediss://`, with the user and its password. */
   readonly url: string;
+  /** PEM of the authority of the server's certificate. By default, public authorities. */
+  readonly ca?: string | null;
   /** Shown by `CLIENT LIST`. */
   readonly name: string;
-  readonly log: Pick<Logger, 'warn' | 'info'>;
+  readonly log: Pick<Logger, 'error' | 'warn' | 'info'>;
   readonly clock?: Timer;
-  /** PEM of the CA of the server's certificate, if it is not a public one. */
-  readonly tlsCa?: string;
   /** The default timeout of a command, and of an unresponsive connection (at least three seconds). */
   readonly commandTimeoutMs?: number;
   /** How long to wait for the first connection before continuing without one. */
@@ -47,6 +49,55 @@ const pingEveryMs = 1_000;
 const idleTimeoutMs = 3_000;
 const maxQueuedCommands = 10_000;
 
+interface ConnectionWatch {
+  /** Throws the reason if the server or this process refuses the connection. */
+  assertAccepted(): void;
+  /** Logs once that the server refused a command. */
+  report(error: unknown): void;
+}
+
+/** Logs one line per loss and one per reason of a refused connection, and none per failed reconnection. */
+function watchConnection(
+  redis: Pick<EventEmitter, 'on'> & { readonly isReady: boolean },
+  log: ValkeyOptions['log'],
+  usesTls: boolean,
+): ConnectionWatch {
+  const reported = new Set<string>();
+  let reachable = true;
+  let wasReady = false;
+  let reason: string | null = null;
+  redis.on('error', (error: unknown) => {
+    // The end of an open connection explains nothing; the next attempt does.
+    const problem = wasReady ? null : explainConnectionError(error, usesTls);
+    if (problem !== null && problem !== reason) log.error({ err: error }, problem);
+    else if (reachable) log.warn({ err: error }, 'connection to Valkey lost');
+    reason = problem;
+    reachable = false;
+    wasReady = redis.isReady;
+  });
+  redis.on('ready', () => {
+    if (!reachable) log.info({}, 'connection to Valkey restored');
+    reachable = true;
+    wasReady = true;
+    reason = null;
+  });
+  return {
+    assertAccepted: () => {
+      if (reason !== null && !redis.isReady) throw new ValkeyRefusedError(reason);
+    },
+    report: (error) => {
+      const problem = explainPermissionError(error);
+      if (problem === null || reported.has(problem)) return;
+      log.error({}, problem);
+      reported.add(problem);
+    },
+  };
+}
+
+function caOf({ ca = null }: ValkeyOptions): { readonly ca?: string } {
+  return ca === null ? {} : { ca };
+}
+
 /** Whether the server refused a script because it does not have it. Then nothing was executed. */
 export function isScriptUnknown(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
@@ -59,6 +110,7 @@ export function isScriptUnknown(error: unknown): boolean {
 export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClient> {
   const { clock = systemClock, random = Math.random, log } = options;
   const defaultTimeoutMs = options.commandTimeoutMs ?? defaultCommandTimeoutMs;
+  const usesTls = options.url.startsWith('rediss:');
   const redis = createClient({
     url: options.url,
     name: options.name,
@@ -73,19 +125,10 @@ export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClien
       socketTimeout: Math.max(idleTimeoutMs, defaultTimeoutMs),
       // Jitter, so that clients do not reconnect at the same instant.
       reconnectStrategy: (tries) => random() * backoffMs(50, 2_000, tries + 1),
-      ...(options.tlsCa === undefined ? {} : { tls: true as const, ca: options.tlsCa }),
+      ...(usesTls ? { tls: true as const, ...caOf(options) } : {}),
     },
   });
-  let reachable = true;
-  redis.on('error', (error: unknown) => {
-    // One line per loss, none per failed reconnection.
-    if (reachable) log.warn({ err: error }, 'connection to Valkey lost');
-    reachable = false;
-  });
-  redis.on('ready', () => {
-    if (!reachable) log.info({}, 'connection to Valkey restored');
-    reachable = true;
-  });
+  const connection = watchConnection(redis, log, usesTls);
 
   const connected = redis.connect();
   // The library retries indefinitely, so this ends only with `close`.
@@ -99,7 +142,13 @@ export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClien
 
   async function send(what: string, words: readonly string[], timeoutMs: number): Promise<unknown> {
     assertOutsideTransaction('Valkey');
-    return withDeadline(clock, what, timeoutMs, () => redis.sendCommand(words));
+    connection.assertAccepted();
+    try {
+      return await withDeadline(clock, what, timeoutMs, () => redis.sendCommand(words));
+    } catch (error) {
+      connection.report(error);
+      throw error;
+    }
   }
 
   function evaluate(

@@ -72,17 +72,6 @@ describe('driver pool', () => {
     },
   );
 
-  it('replaces the driver when the credential files change', async () => {
-    let mark = 'january';
-    const pool = poolOf({ markOf: async () => mark });
-    const first = await pool.of(id);
-    expect(await pool.of(id)).toBe(first);
-    mark = 'february';
-    expect(await pool.of(id)).not.toBe(first);
-    expect(await responses(first)).toBe(false);
-    await pool.close();
-  });
-
   it('rejects all waiting callers after a failed connection and retries on the next call', async () => {
     let isBroken = true;
     const pool = poolOf({

@@ -20,12 +20,10 @@ export interface DriverPoolDeps {
   readonly log: Pick<Logger, 'warn'>;
   /** Creates a driver; the engine need not be reachable yet. */
   readonly connect: (cluster: ClusterConnection) => Promise<ComputeDriver>;
-  /** Changes if the driver must be replaced although the row is unchanged, as after a new credential file. */
-  readonly markOf?: (cluster: ClusterConnection) => Promise<string>;
 }
 
 interface PoolEntry {
-  /** The connection and the mark that the driver was created from. */
+  /** The connection that the driver was created from. Drivers notice changed credential files themselves. */
   readonly key: string;
   readonly made: Promise<ComputeDriver>;
   isDropped: boolean;
@@ -77,10 +75,9 @@ class DriverPoolImpl implements DriverPool {
   }
 
   async #look(id: ClusterId): Promise<PoolEntry> {
-    const { db, markOf } = this.#deps;
-    const reach = await findClusterConnection(db, id);
+    const reach = await findClusterConnection(this.#deps.db, id);
     if (reach === null) throw new DriverError('not_found', 'The cluster does not exist.');
-    const key = JSON.stringify([reach, (await markOf?.(reach)) ?? null]);
+    const key = JSON.stringify(reach);
     const known = this.#entries.get(id);
     if (known?.key === key) return known;
     this.renew(id);

@@ -2,7 +2,7 @@ import type { Db } from '@millrace/platform/db';
 import { parseId } from '@millrace/platform/ids';
 import { step } from '@millrace/platform/restate';
 import { object, TerminalError, type ObjectContext } from '@restatedev/restate-sdk';
-import { keyLifecycle, type ApiKeyService } from './api-keys.service.ts';
+import { keyLifecycle, type KeyExpiry } from './key-expiry.service.ts';
 
 /** The command from the outbox. */
 export interface ExpireKey {
@@ -20,7 +20,7 @@ const ROUNDS_MAX = 5;
  */
 export function createApiKeyLifecycle(deps: {
   readonly db: Db;
-  readonly keys: Pick<ApiKeyService, 'close'>;
+  readonly keys: KeyExpiry;
   /** A different name, so that tests can share one Restate. */
   readonly service?: string;
 }) {

@@ -1,47 +1,29 @@
 import type { EventData } from '@millrace/contract';
 import type { Db, Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
-import { toUuid, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
-import type { Logger } from '@millrace/platform/log';
-import { createItemRunner } from '@millrace/platform/loops';
+import type { KeyId, OrgId, UserId } from '@millrace/platform/ids';
 import { appendOutbox } from '@millrace/platform/outbox';
 import { resolveKeyRights, effectiveScopes, mayManageAllKeys, delegableScopes } from '../model/key-rights.ts';
 import type { KeyRights } from '../model/key-rights.ts';
 import { keyPrefix, mintKey, type KeyMode } from '../model/api-key.ts';
-import {
-  findKey,
-  hasSuccessor,
-  insertKey,
-  listDueKeys,
-  lockKey,
-  markRevoked,
-  setExpiry,
-} from '../model/api-keys.store.ts';
+import { findKey, hasSuccessor, insertKey, lockKey, setExpiry } from '../model/api-keys.store.ts';
 import { appendAuditEntry } from '../model/audit.store.ts';
 import { authorizeCaller, type AuthorizedCaller, type CallContext } from '../authorize-caller.service.ts';
-import { systemAuditContext } from '../model/identity.ts';
-import type { ApiKey, AuditContext, RevocationReason } from '../model/identity.ts';
+import type { ApiKey, AuditContext } from '../model/identity.ts';
 import type { PublishKeyChange } from './key-changes.ts';
-import { keyExpiryLoop } from '../model/loops.ts';
+import { keyLifecycle } from './key-expiry.service.ts';
+import { appendKeyEvent, keyEventData } from './key-events.ts';
+import { recordRevokedKeys, revokeKey } from './key-revocation.ts';
 
-/** Use cases of API keys. Each runs in the given transaction, including audit entries and events. */
+/** Use cases of API keys, except their expiry. Each runs in the given transaction, including audit entries and events. */
 
 export const UNREVOKED_KEYS_MAX = 500;
-
-/** The durable handler that records the expiry of a key. See api-key.workflow.ts. */
-export const keyLifecycle = { service: 'ApiKeyLifecycle', handler: 'expire' } as const;
 
 export interface IssuedKey {
   readonly key: ApiKey;
   /** The whole key. It exists only here and in the response. */
   readonly text: string;
 }
-
-export type KeyExpiryResult =
-  | { readonly state: 'closed' }
-  /** The key is already revoked, does not exist or does not expire. */
-  | { readonly state: 'nothing to do' }
-  | { readonly state: 'early'; readonly dueInMs: number };
 
 export interface ApiKeyService {
   create(tx: Tx, call: CallContext, request: KeyRights & { readonly name: string }): Promise<IssuedKey>;
@@ -52,8 +34,6 @@ export interface ApiKeyService {
     overlapMs: number,
   ): Promise<IssuedKey & { readonly previous: { readonly id: KeyId; readonly expiresAt: Date } }>;
   revoke(tx: Tx, call: CallContext, keyId: KeyId): Promise<ApiKey>;
-  /** Records the expiry of a due key. Idempotent. */
-  close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<KeyExpiryResult>;
   /** Records keys that the caller has already revoked, for example with their user's membership. */
   recordRevoked(tx: Tx, cause: AuditContext, keys: readonly ApiKey[]): Promise<void>;
 }
@@ -64,35 +44,7 @@ export interface ApiKeyServiceDeps {
   readonly onKeyCreated?: (tx: Tx, key: ApiKey) => Promise<void>;
 }
 
-export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
-  async function recordRevoked(tx: Tx, cause: AuditContext, keys: readonly ApiKey[]): Promise<void> {
-    for (const key of keys) await recordRevocation(tx, cause, key);
-    if (keys.length === 0) return;
-    tx.afterCommit(() => deps.announce({ kind: 'keys', publicIds: keys.map((key) => key.publicId) }));
-  }
-
-  async function end(
-    tx: Tx,
-    cause: AuditContext,
-    key: ApiKey,
-    how: { readonly at: Date; readonly reason: RevocationReason },
-  ): Promise<ApiKey> {
-    const revoked = await markRevoked(tx, key.orgId, key.id, how);
-    if (revoked === null) return key;
-    await recordRevoked(tx, cause, [revoked]);
-    return revoked;
-  }
-
-  async function close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<KeyExpiryResult> {
-    const key = await lockKey(tx, orgId, keyId);
-    if (key === null || key.revokedAt !== null || key.expiresAt === null) return { state: 'nothing to do' };
-    const dueInMs = key.expiresAt.getTime() - tx.clock.nowMs();
-    if (dueInMs > 0) return { state: 'early', dueInMs };
-    const reason = (await hasSuccessor(tx, orgId, keyId)) ? 'rotated' : 'expired';
-    await end(tx, systemAuditContext('api-key-lifecycle', key.mode), key, { at: key.expiresAt, reason });
-    return { state: 'closed' };
-  }
-
+export function createApiKeyService({ announce, onKeyCreated }: ApiKeyServiceDeps): ApiKeyService {
   return {
     async create(tx, call, request) {
       const caller = await authorizeCaller(tx, call, 'api-keys:write');
@@ -100,7 +52,7 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
       const { name } = request;
       const fields = { orgId: call.orgId, userId: caller.key.userId, name, rights, needsRoom: true };
       const issued = await issueKey(tx, call.cause, fields);
-      await deps.onKeyCreated?.(tx, issued.key);
+      await onKeyCreated?.(tx, issued.key);
       return issued;
     },
 
@@ -115,13 +67,13 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
       const issued = await issueKey(tx, call.cause, fields);
       const expiresAt = endOfOverlap(old, tx.clock.nowMs() + overlapMs);
       if (overlapMs === 0) {
-        await end(tx, call.cause, old, { at: expiresAt, reason: 'rotated' });
+        await revokeKey(tx, call.cause, old, { at: expiresAt, reason: 'rotated', announce });
       } else {
         await setExpiry(tx, orgId, old.id, expiresAt);
         await scheduleKeyExpiry(tx, call.cause, old, expiresAt);
-        tx.afterCommit(() => deps.announce({ kind: 'keys', publicIds: [old.publicId] }));
+        tx.afterCommit(() => announce({ kind: 'keys', publicIds: [old.publicId] }));
       }
-      await deps.onKeyCreated?.(tx, issued.key);
+      await onKeyCreated?.(tx, issued.key);
       return { ...issued, previous: { id: old.id, expiresAt } };
     },
 
@@ -135,33 +87,11 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
         });
       }
       if (key.revokedAt !== null) return key;
-      return end(tx, call.cause, key, { at: tx.clock.now(), reason: 'revoked' });
+      return revokeKey(tx, call.cause, key, { at: tx.clock.now(), reason: 'revoked', announce });
     },
 
-    close,
-
-    recordRevoked,
+    recordRevoked: (tx, cause, keys) => recordRevokedKeys(tx, cause, { keys, announce }),
   };
-}
-
-/** Records the expiry of keys whose timer was lost, and returns their number. */
-export async function sweepDueKeys(
-  db: Db,
-  options: { readonly keys: Pick<ApiKeyService, 'close'>; limit: number; log: Pick<Logger, 'warn'> },
-): Promise<number> {
-  let closed = 0;
-  const due = await listDueKeys(db, { at: db.clock.now(), limit: options.limit });
-  await createItemRunner(keyExpiryLoop, { db, log: options.log }).run(due, {
-    key: ({ keyId }) => toUuid(keyId),
-    work: async ({ orgId, keyId }) => {
-      const { state } = await db.transaction(
-        { name: 'close due api key', isolation: 'read committed' },
-        (tx) => options.keys.close(tx, orgId, keyId),
-      );
-      if (state === 'closed') closed += 1;
-    },
-  });
-  return closed;
 }
 
 /** Creates the key with its audit entry, event and, if it expires, the expiry command. Checks no rights. */
@@ -190,7 +120,7 @@ export async function issueKey(
     after: auditedKey(key),
   });
   const data: EventData<'key.created'> = {
-    ...eventBase(key),
+    ...keyEventData(key),
     createdBy: key.userId,
     scopes: [...key.scopes],
     expiresAt: key.expiresAt?.toISOString() ?? null,
@@ -263,33 +193,6 @@ function endOfOverlap(old: ApiKey, atMs: number): Date {
   return old.expiresAt !== null && old.expiresAt.getTime() < atMs ? old.expiresAt : new Date(atMs);
 }
 
-async function recordRevocation(tx: Tx, cause: AuditContext, key: ApiKey): Promise<void> {
-  const { revokedAt, revokedReason } = key;
-  if (revokedAt === null || revokedReason === null) throw new TypeError(`Key ${key.id} is not revoked.`);
-  await appendAuditEntry(tx, key.orgId, cause, {
-    action: 'key.revoked',
-    resource: { kind: 'api-key', id: key.id },
-    before: { revokedAt: null },
-    after: { revokedAt: revokedAt.toISOString(), cause: revokedReason },
-  });
-  const data = { ...eventBase(key), revokedAt: revokedAt.toISOString(), cause: revokedReason };
-  await appendKeyEvent(tx, cause, key, 'key.revoked', data, tx.clock.now());
-}
-
-async function appendKeyEvent<Type extends 'key.created' | 'key.revoked'>(
-  tx: Tx,
-  cause: AuditContext,
-  key: ApiKey,
-  type: Type,
-  data: EventData<Type>,
-  occurredAt: Date,
-): Promise<void> {
-  const { orgId, mode } = key;
-  const { actor } = cause;
-  const resource = { kind: 'api-key', id: key.id };
-  await appendOutbox(tx, { kind: 'event', orgId, mode, actor, type, resource, data, occurredAt });
-}
-
 /** Later expiries are left to the sweep: a call that sleeps for years would be state outside the database backups. */
 const COMMAND_AHEAD_MAX_MS = 8 * 24 * 3_600_000;
 
@@ -306,10 +209,6 @@ async function scheduleKeyExpiry(tx: Tx, cause: AuditContext, key: ApiKey, expir
     payload: { orgId: key.orgId, keyId: key.id },
     delayMs,
   });
-}
-
-function eventBase(key: ApiKey) {
-  return { keyId: key.id, publicId: key.publicId, name: key.name, mode: key.mode };
 }
 
 /** The audited fields of a new key: its rights and its public id. */

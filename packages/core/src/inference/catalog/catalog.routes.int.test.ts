@@ -5,7 +5,7 @@ import { seedOrganisation, startRoutes } from '../../routes.fixture.ts';
 import { serveCatalog } from '../index.ts';
 
 const fixture = await startRoutes((deps) => {
-  serveCatalog({ ...deps, flushKeyFeed: async () => {} });
+  serveCatalog({ ...deps, allowPlaintext: false, flushKeyFeed: async () => {} });
   servePrices(deps);
 });
 const operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
@@ -37,7 +37,7 @@ const changeModel = (name: string, change: object) =>
   send('PATCH', `/models/${encodeURIComponent(name)}`, { reason: 'as decided', ...change });
 
 async function newDeployment(model: string, fields: object = {}) {
-  const place = { engine: 'vllm', address: 'http://10.0.0.1:8000', region: 'us-central-1' };
+  const place = { engine: 'vllm', address: 'https://10.0.0.1:8000', region: 'us-central-1' };
   const response = await send('POST', '/deployments', { model, ...place, ...fields });
   expect(response.status, response.text).toBe(201);
   return response.json as { readonly id: string; readonly [field: string]: unknown };
@@ -140,11 +140,22 @@ describe('deployments', () => {
     expect((await send('PATCH', `/deployments/${id}`, { apiKey: null })).json.hasApiKey).toBe(false);
   });
 
+  it('on other machines need TLS, also when the address is changed later', async () => {
+    const model = await newModel();
+    const place = { model, engine: 'vllm', address: 'http://10.0.0.1:8000', region: 'us-central-1' };
+    const refused = await send('POST', '/deployments', place);
+    expect([refused.status, refused.json.reason]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(refused.text).toContain('must begin with https://');
+    const { id } = await newDeployment(model, { address: 'http://127.0.0.1:8000' });
+    const changed = await send('PATCH', `/deployments/${id}`, { address: place.address });
+    expect(changed.status).toBe(400);
+  });
+
   it('are listed by model, changed field by field and deleted', async () => {
     const model = await newModel();
     const [first, second] = [await newDeployment(model), await newDeployment(model)];
     const changed = await send('PATCH', `/deployments/${first.id}`, { enabled: false });
-    expect(changed.json).toMatchObject({ enabled: false, weight: 100, address: 'http://10.0.0.1:8000' });
+    expect(changed.json).toMatchObject({ enabled: false, weight: 100, address: 'https://10.0.0.1:8000' });
     expect((await send('DELETE', `/deployments/${first.id}`)).status).toBe(204);
     expect((await send('DELETE', `/deployments/${first.id}`)).json.reason).toBe('DEPLOYMENT_NOT_FOUND');
     const listed = await send('GET', `/deployments?model=${encodeURIComponent(model)}`);

@@ -21,6 +21,8 @@ export interface CatalogRoutes {
   readonly operations: Contract['operations'];
   readonly db: Db;
   readonly sealer: Sealer;
+  /** Whether engines on other machines need no TLS. */
+  readonly allowPlaintext: boolean;
   /** Writes changes to the key feed at once, as far as possible. */
   readonly flushKeyFeed: () => Promise<void>;
 }
@@ -66,7 +68,8 @@ function serveModels({ server, operations, db, flushKeyFeed }: CatalogRoutes): v
   );
 }
 
-function serveDeployments({ server, operations, db, sealer, flushKeyFeed }: CatalogRoutes): void {
+function serveDeployments(routes: CatalogRoutes): void {
+  const { server, operations, db, flushKeyFeed } = routes;
   server.serve(operations.adminListDeployments, async ({ query: { limit, cursor, model = null } }) => {
     const rows = await listDeployments(db, { model }, { limit, after: positionFromCursor('dep', cursor) });
     return pageById(rows, limit, toWireDeployment);
@@ -76,7 +79,7 @@ function serveDeployments({ server, operations, db, sealer, flushKeyFeed }: Cata
     transact({ name: 'create deployment', isolation: readCommitted }, async (tx) => {
       const { reason, ...change } = body;
       const cause = { ...operatorAuditContext(context), reason };
-      const deployment = await createDeployment(tx, cause, sealer, change);
+      const deployment = await createDeployment(tx, cause, routes, change);
       tx.afterCommit(flushKeyFeed);
       return { body: toWireDeployment(deployment), resource: { kind: 'deployment', id: deployment.id } };
     }),
@@ -87,7 +90,7 @@ function serveDeployments({ server, operations, db, sealer, flushKeyFeed }: Cata
       const id = requireDeploymentId(params.deploymentId);
       const { reason, ...change } = body;
       const cause = { ...operatorAuditContext(context), reason };
-      const deployment = await updateDeployment(tx, cause, sealer, id, definedFields(change));
+      const deployment = await updateDeployment(tx, cause, routes, id, definedFields(change));
       tx.afterCommit(flushKeyFeed);
       return { body: toWireDeployment(deployment), resource: { kind: 'deployment', id } };
     }),

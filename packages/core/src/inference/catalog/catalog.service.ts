@@ -4,7 +4,7 @@ import type { DeploymentId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { Sealer } from '@millrace/platform/secrets';
 import { appendAuditEntry, findUnknownOrganisations, type AuditContext } from '../../identity/index.ts';
-import { baseAddress, sealContextOf } from './catalog.ts';
+import { baseAddress, usesPlaintext, sealContextOf } from './catalog.ts';
 import type { Deployment, DeploymentSettings, Model, ModelSettings } from './catalog.ts';
 import {
   deleteDeploymentRow,
@@ -119,10 +119,16 @@ export interface NewDeployment extends Omit<DeploymentSettings, 'upstreamModel'>
   readonly apiKey: string | null;
 }
 
+export interface DeploymentDeps {
+  readonly sealer: Sealer;
+  /** Whether engines on other machines need no TLS. */
+  readonly allowPlaintext: boolean;
+}
+
 export async function createDeployment(
   tx: Tx,
   cause: AuditContext,
-  sealer: Sealer,
+  { sealer, allowPlaintext }: DeploymentDeps,
   request: NewDeployment,
 ): Promise<Deployment> {
   const { apiKey, ...fields } = request;
@@ -130,7 +136,7 @@ export async function createDeployment(
   const id = tx.ids.next('dep');
   const deployment = await insertDeployment(tx, id, {
     ...fields,
-    address: requireAddress(request.address),
+    address: requireAddress(request, allowPlaintext),
     upstreamModel: request.upstreamModel ?? request.model,
     sealedApiKey: sealKey(sealer, id, apiKey),
   });
@@ -150,17 +156,18 @@ export interface DeploymentChange extends Partial<DeploymentSettings> {
 export async function updateDeployment(
   tx: Tx,
   cause: AuditContext,
-  sealer: Sealer,
+  { sealer, allowPlaintext }: DeploymentDeps,
   id: DeploymentId,
   change: DeploymentChange,
 ): Promise<Deployment> {
   const { apiKey, ...fields } = change;
   const before = await lockDeployment(tx, id);
   if (before === null) throw new Fault('DEPLOYMENT_NOT_FOUND');
+  const { address } = fields;
   const after = await updateDeploymentRow(tx, id, {
     ...before,
     ...fields,
-    ...(fields.address === undefined ? {} : { address: requireAddress(fields.address) }),
+    ...(address === undefined ? {} : { address: requireAddress({ ...before, address }, allowPlaintext) }),
     ...(apiKey === undefined ? {} : { sealedApiKey: sealKey(sealer, id, apiKey) }),
   });
   await appendAuditEntry(tx, null, cause, {
@@ -208,9 +215,15 @@ function resealKey(sealer: Sealer, id: DeploymentId, old: string, log: Pick<Logg
   }
 }
 
-function requireAddress(text: string): string {
-  const address = baseAddress(text);
+function requireAddress(place: Pick<Deployment, 'engine' | 'address'>, allowPlaintext: boolean): string {
+  const address = baseAddress(place.address);
   if (address === null) throw invalidField('address', 'must not contain a user, password, query or fragment');
+  if (!allowPlaintext && usesPlaintext(place)) {
+    throw invalidField(
+      'address',
+      'must begin with https://, because prompts and the key of the engine leave the machine; if no other machine can read that network, set MILLRACE_ALLOW_PLAINTEXT_ENGINES=true in apis, workers and gateways',
+    );
+  }
   return address;
 }
 

@@ -1,4 +1,5 @@
 import type { DeploymentId, OrgId } from '@millrace/platform/ids';
+import { isPlainHttpBeyondLoopback } from '@millrace/platform/net';
 import type { EngineKind, ModelEntry } from '../key-feed.ts';
 
 /** Values of the catalog: stores convert rows to them, routes convert them to responses. */
@@ -47,6 +48,11 @@ export interface Deployment extends DeploymentSettings {
   readonly healthSince: Date;
   readonly createdAt: Date;
   readonly updatedAt: Date;
+}
+
+/** Whether prompts and the key of the engine would cross a network without TLS. */
+export function usesPlaintext({ engine, address }: Pick<Deployment, 'engine' | 'address'>): boolean {
+  return engine !== 'mock' && isPlainHttpBeyondLoopback(new URL(address));
 }
 
 /** Removes a trailing slash and a copied `/v1`, as adapters expect. Null if the address has a password, query or fragment. */

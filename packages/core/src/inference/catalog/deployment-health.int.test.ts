@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { createSealer } from '@millrace/platform/secrets';
 import { SimulatedClock } from '@millrace/platform/clock';
 import {
@@ -36,22 +37,28 @@ async function insert(address: string, enabled = true): Promise<Deployment> {
       weight: 1,
       maxConcurrency: null,
     } as const;
-    return createDeployment(tx, cause, sealer, { ...place, model: name, address, apiKey: 'sk', enabled });
+    return createDeployment(
+      tx,
+      cause,
+      { sealer, allowPlaintext: true },
+      { ...place, model: name, address, apiKey: 'sk', enabled },
+    );
   });
 }
 
 describe(failingLoop('watch deployments'), () => {
   it('records the health of each deployment separately, with the time of its last change', async () => {
-    const [well, down, off] = [
-      await insert('http://well.example'),
-      await insert('http://gone.example'),
-      await insert('http://off.example', false),
+    const [well, down, off, plain] = [
+      await insert('https://well.example'),
+      await insert('https://gone.example'),
+      await insert('https://off.example', false),
+      await insert('http://plain.example'),
     ];
     const probed: ProbedEngine[] = [];
     let response: Deployment['health'] = 'healthy';
     const clock = new SimulatedClock();
     const loop = monitorDeployments({
-      ...{ db: database.db, sealer, clock, log: testLog() },
+      ...{ db: database.db, sealer, clock, log: testLog(), allowPlaintext: false },
       probe: async (engine) => {
         probed.push(engine);
         if (engine.address.includes('gone')) throw new Error('nobody there');
@@ -66,11 +73,13 @@ describe(failingLoop('watch deployments'), () => {
     // Each deployment is written separately, so wait for both.
     await eventually({ what: 'the first probe' }, async () => {
       const seen = await healths();
-      return seen.get(down.id)?.health === 'down' && seen.get(well.id)?.health !== 'unknown';
+      const found = [down, plain, well].map(({ id }) => seen.get(id)?.health);
+      return isDeepStrictEqual(found, ['down', 'down', 'healthy']);
     });
     const before = await healths();
     expect([before.get(well.id)?.health, before.get(off.id)?.health]).toEqual(['healthy', 'unknown']);
     expect(probed[0]?.apiKey).toBe('sk');
+    expect(probed.map(({ address }) => address)).not.toContain('http://plain.example');
 
     response = 'degraded';
     await eventually({ what: 'the second probe' }, async () => {
@@ -85,12 +94,12 @@ describe(failingLoop('watch deployments'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])(
     'whose engine %s does not delay probes of other deployments, in this round and the next',
     async (how) => {
-      await insert(`http://${how}-bad.example`);
-      const well = await insert(`http://${how}-well.example`);
+      await insert(`https://${how}-bad.example`);
+      const well = await insert(`https://${how}-well.example`);
       let response: Deployment['health'] = 'healthy';
       const clock = new SimulatedClock();
       const loop = monitorDeployments({
-        ...{ db: database.db, sealer, clock, log: testLog() },
+        ...{ db: database.db, sealer, clock, log: testLog(), allowPlaintext: false },
         probe: async ({ address }) =>
           address.includes(`${how}-bad`) ? failingCall(how === 'hangs' ? 'hangs' : 'throws') : response,
       });

@@ -4,7 +4,7 @@ import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
 import type { Sealer } from '@millrace/platform/secrets';
-import { sealContextOf, type Deployment } from './catalog.ts';
+import { usesPlaintext, sealContextOf, type Deployment } from './catalog.ts';
 import { listDeployments, setHealth } from './catalog.store.ts';
 import { probeDeployments } from '../loops.ts';
 
@@ -23,6 +23,8 @@ export type ProbeEngine = (engine: ProbedEngine) => Promise<Deployment['health']
 export interface DeploymentHealthOptions {
   readonly db: Db;
   readonly sealer: Sealer;
+  /** Whether engines on other machines need no TLS. */
+  readonly allowPlaintext: boolean;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly probe: ProbeEngine;
@@ -67,9 +69,12 @@ export function monitorDeployments(options: DeploymentHealthOptions): Loop {
 }
 
 async function healthOf(
-  { sealer, probe }: DeploymentHealthOptions,
-  { id, engine, address, sealedApiKey }: Deployment,
+  { sealer, allowPlaintext, probe }: DeploymentHealthOptions,
+  deployment: Deployment,
 ): Promise<Deployment['health']> {
+  const { id, engine, address, sealedApiKey } = deployment;
+  // Gateways do not use it either.
+  if (!allowPlaintext && usesPlaintext(deployment)) return 'down';
   try {
     const apiKey = sealedApiKey === null ? null : sealer.open(sealedApiKey, sealContextOf(id));
     return await probe({ engine, address, apiKey });

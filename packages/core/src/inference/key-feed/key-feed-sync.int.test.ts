@@ -110,7 +110,7 @@ const readOrganisation = async () => {
   return entry?.value == null ? null : organisationEntry.parse(JSON.parse(entry.value));
 };
 
-/** All messages that the bucket stores, as anybody with access to the stream reads them. */
+/** All messages that the bucket stores, as a reader of the stream sees them. */
 async function readStoredTexts(): Promise<string> {
   let texts = '';
   for await (const { key, value } of bucket.list('>')) texts += `${key} ${value ?? ''}\n`;
@@ -239,8 +239,18 @@ describe('the key feed entry of a model', () => {
     const name = `maker/${tenant.orgId}`;
     await inTransaction(async (tx) => {
       await createModel(tx, cause, { ...chat, name, aliases: [`${name}:latest`], visibleTo: [tenant.orgId] });
-      await createDeployment(tx, cause, sealer, { ...place, model: name, apiKey: 'sk-engine' });
-      await createDeployment(tx, cause, sealer, { ...place, model: name, enabled: false });
+      await createDeployment(
+        tx,
+        cause,
+        { sealer, allowPlaintext: true },
+        { ...place, model: name, apiKey: 'sk-engine' },
+      );
+      await createDeployment(
+        tx,
+        cause,
+        { sealer, allowPlaintext: true },
+        { ...place, model: name, enabled: false },
+      );
     });
     const price = `insert into prices (id, org_id, subject_kind, model, model_unit, unit, price_nano_usd, valid_from, created_at)
       values ($6, $1, 'model', $2, $3, 'token', $4, $5, now())`;
@@ -308,8 +318,13 @@ describe('the key feed entry of a model', () => {
     const [broken, sound] = await inTransaction(async (tx) => {
       await createModel(tx, cause, { ...chat, name });
       return [
-        await createDeployment(tx, cause, sealer, { ...place, model: name, apiKey: 'sk' }),
-        await createDeployment(tx, cause, sealer, { ...place, model: name }),
+        await createDeployment(
+          tx,
+          cause,
+          { sealer, allowPlaintext: true },
+          { ...place, model: name, apiKey: 'sk' },
+        ),
+        await createDeployment(tx, cause, { sealer, allowPlaintext: true }, { ...place, model: name }),
       ];
     });
     await statement(`update inference_deployments set sealed_api_key = 'v1.other.AAAA' where id = $1`, [
@@ -453,7 +468,12 @@ describe('maintainKeyFeed', () => {
     const name = `maker/feed-${tenant.orgId}`;
     await inTransaction(async (tx) => {
       await createModel(tx, cause, { ...chat, name });
-      await createDeployment(tx, cause, sealer, { ...place, model: name, apiKey: 'sk-kept' });
+      await createDeployment(
+        tx,
+        cause,
+        { sealer, allowPlaintext: true },
+        { ...place, model: name, apiKey: 'sk-kept' },
+      );
     });
     const revision = async () => (await bucket.read(keyFeedKeys.model(name)))?.revision;
     run(maintainKeyFeed(options()));
@@ -476,7 +496,12 @@ describe('maintainKeyFeed', () => {
     const secret = 'sk-never-readable';
     await inTransaction(async (tx) => {
       await createModel(tx, cause, { ...chat, name });
-      await createDeployment(tx, cause, sealer, { ...place, model: name, apiKey: secret });
+      await createDeployment(
+        tx,
+        cause,
+        { sealer, allowPlaintext: true },
+        { ...place, model: name, apiKey: secret },
+      );
     });
     await sync.flush();
     const sealed = (await bucket.read(keyFeedKeys.model(name))) ?? expect.fail('not there');
@@ -496,7 +521,12 @@ describe('maintainKeyFeed', () => {
     const name = `maker/reseal-${tenant.orgId}`;
     await inTransaction(async (tx) => {
       await createModel(tx, cause, { ...chat, name });
-      await createDeployment(tx, cause, sealer, { ...place, model: name, apiKey: 'sk-old' });
+      await createDeployment(
+        tx,
+        cause,
+        { sealer, allowPlaintext: true },
+        { ...place, model: name, apiKey: 'sk-old' },
+      );
     });
     const keys = [
       { id: 'test', key: new Uint8Array(32).fill(7) },

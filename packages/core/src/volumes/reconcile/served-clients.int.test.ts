@@ -2,7 +2,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import { connectVolumeBackend, exportPath } from '@millrace/storage';
 import { isNfsError, Nfs41Client } from '@millrace/storage/nfs41';
-import { eventually, startStorageNode, type StorageNode } from '@millrace/testing';
+import { eventually, startStorageNode, testLog, type StorageNode } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { attachVolume, detachVolume } from '../actions/attach.service.ts';
 import { createBackendPool } from '../model/backend-pool.ts';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const credentials = { node: node.credential };
   const backends = createBackendPool({
     log: quiet,
-    connect: (storage) => connectVolumeBackend(storage, { clock: systemClock, credentials }),
+    connect: (storage) => connectVolumeBackend(storage, { clock: systemClock, log: testLog(), credentials }),
   });
   deps = { ...harness.deps, backends };
 });
@@ -156,7 +156,7 @@ test('a volume grows with its files in place, and its data is deleted after the 
   await settle();
   const backend = await connectVolumeBackend(
     { kind: 'nfs', endpoint: node.endpoint, credentialRef: 'node', settings: {} },
-    { clock: systemClock, credentials: { node: node.credential } },
+    { clock: systemClock, log: testLog('volumes'), credentials: { node: node.credential } },
   );
   await eventually({ what: 'the data to be deleted' }, async () => {
     await settle();

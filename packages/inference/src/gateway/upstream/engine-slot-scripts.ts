@@ -1,4 +1,4 @@
-import { defineScript } from '@millrace/platform/valkey';
+import { commandsOf, defineScript, type ValkeyGrant } from '@millrace/platform/valkey';
 
 /*
  * Records which organisation's prompt is in which engine slot, shared by all gateways. KEYS[1] is a hash per engine:
@@ -81,3 +81,12 @@ elseif ARGV[6] == '1' then
 end
 return 0`,
 );
+
+export function engineSlotsKey(address: string): string {
+  return `engine-slots:{${address}}`;
+}
+
+export const engineSlotsGrant: ValkeyGrant = {
+  commands: ['eval', 'evalsha', ...commandsOf([claimSlot, releaseSlot])],
+  keys: ['engine-slots:*'],
+};

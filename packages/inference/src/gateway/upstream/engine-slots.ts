@@ -4,7 +4,7 @@ import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import { asCount, asObject, parseJson } from '../../adapters/text/engine-json.ts';
 import { createProber, type Prober } from '../../routing/index.ts';
-import { claimSlot, releaseSlot } from './engine-slot-scripts.ts';
+import { claimSlot, engineSlotsKey, releaseSlot } from './engine-slot-scripts.ts';
 
 /**
  * Slots of llama.cpp, whose prompt cache has no salt: each request names its slot, and only the organisation whose prompt is in
@@ -75,7 +75,7 @@ export function createEngineSlots(options: EngineSlotsOptions): EngineSlots {
   return {
     async claim(deployment, { orgId, prefix, fillsFurtherSlots }) {
       const slots = await slotCountOf(deployment);
-      const keys = [`engine-slots:{${deployment.address}}`];
+      const keys = [engineSlotsKey(deployment.address)];
       const further = fillsFurtherSlots ? '1' : '0';
       const response = await valkey.run(claimSlot, {
         keys,
