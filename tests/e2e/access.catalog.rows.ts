@@ -12,7 +12,7 @@ const modelChange = { enabled: false, reason: 'no engine for it' };
 
 const newModel = () => ({ name: `maker/${uniqueId()}`, modality: 'chat', ownedBy: 'maker' });
 const newDeployment = (model: string) => ({
-  ...{ model, engine: 'llama.cpp', address: 'http://10.0.0.1:8080' },
+  ...{ model, engine: 'llama.cpp', address: 'https://10.0.0.1:8080' },
   ...{ region: 'us-central-1', apiKey: 'sk-engine' },
 });
 

@@ -61,7 +61,14 @@ afterAll(() => dropBucket(keyFeedBucket(names.natsPrefix)));
 
 async function open(clock: Clock, through: string = server) {
   const nats = await connectNats({ ...natsAccess(), servers: [through], name: 'gateway', log, clock });
-  const keyFeed = await openKeyFeed({ nats, clock, log, prefix: names.natsPrefix, sealer: feedSealer });
+  const keyFeed = await openKeyFeed({
+    nats,
+    clock,
+    log,
+    prefix: names.natsPrefix,
+    sealer: feedSealer,
+    allowPlaintext: false,
+  });
   const close = async (): Promise<void> => {
     await keyFeed.close();
     await nats.close();

@@ -12,7 +12,6 @@ import {
   startProcess,
   startTcpProxy,
   startWorkerProcess,
-  testEndpoints,
   testNames,
   type TestCertificate,
   type TestDatabase,
@@ -72,12 +71,13 @@ const details = { version: expect.stringMatching(/^\d+\.\d+\.\d+/), commit: COMM
 
 describe('health of processes', () => {
   test('worker and gateway report version, commit and dependencies at the configured address', async () => {
-    const proxy = await startTcpProxy(testEndpoints().valkeyUrl);
+    const { MILLRACE_POT_VALKEY_URL: valkeyUrl = '' } = engineEnv({ database, names }, 'gateway');
+    const proxy = await startTcpProxy(valkeyUrl);
     const [metricsPort = 0] = await freePorts(1);
     await using worker = await startWorkerProcess({ database, names, env: released });
     await using gateway = await startGateway({
       ...released,
-      MILLRACE_POT_VALKEY_URL: proxy.rewrite(testEndpoints().valkeyUrl),
+      MILLRACE_POT_VALKEY_URL: proxy.rewrite(valkeyUrl),
       MILLRACE_PROMETHEUS_HOST: '127.0.0.2',
       MILLRACE_PROMETHEUS_PORT: String(metricsPort),
     });
@@ -104,7 +104,7 @@ describe('health of processes', () => {
       .poll(() => probe(`${gateway.publicUrl}/readyz`), slow)
       .toMatchObject({ status: 503, body: { ready: false, checks: { ...valkeyFails, nats: { ok: true } } } });
     const failed = await probe(`${gateway.publicUrl}/readyz`);
-    expect(JSON.stringify(failed.body)).not.toContain(new URL(proxy.rewrite(testEndpoints().valkeyUrl)).port);
+    expect(JSON.stringify(failed.body)).not.toContain(new URL(proxy.rewrite(valkeyUrl)).port);
     expect(await probe(`${gateway.publicUrl}/healthz`)).toMatchObject({ status: 200 });
     proxy.heal();
     await proxy.close();

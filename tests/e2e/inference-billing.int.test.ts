@@ -72,8 +72,12 @@ function describeError(error: unknown): string {
   return `${error.name}: ${error.message}${code}${cause}`;
 }
 
-/** Whether the client should retry: credit is unavailable at the moment, or the engine's queue is full. */
-const isPassing = ({ status, reason }: Outcome): boolean => status === 503 || reason === 'model_overloaded';
+/**
+ * Whether the client should retry: credit is unavailable at the moment, the engine's queue is full, or a slow machine needs too long
+ * to open a connection with TLS to the engine.
+ */
+const isPassing = ({ status, reason }: Outcome): boolean =>
+  status === 503 || reason === 'model_overloaded' || reason === 'upstream_timeout';
 
 const summaryOf = ({ status, reason }: Outcome): string => `${status} ${reason ?? ''}`;
 

@@ -81,9 +81,7 @@ beforeAll(async () => {
   const value = createHash('sha256').update(image).digest('hex');
   const driver = createIronicDriver({
     endpoint: ironic.url,
-    username: ironic.username,
-    password: ironic.password,
-    serverCertificate: null,
+    credential: { username: ironic.username, password: ironic.password, serverCertificate: null },
     clock: systemClock,
     pollMs: 200,
     images: {

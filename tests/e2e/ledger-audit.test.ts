@@ -8,6 +8,8 @@ const withoutAudit: Readonly<Record<string, string>> = {
   'access-sessions.int.test.ts': 'It inserts invoices, payments and volumes without ledger transfers.',
   'health.int.test.ts': 'It starts processes and spends nothing.',
   'public-proxy.int.test.ts': 'it has no database: servers that record requests stand behind the proxy',
+  'public-proxy-limits.int.test.ts':
+    'it has no database: servers that record requests stand behind the proxy',
   'readme.int.test.ts': 'The commands of the README store their data in a clone.',
   'ironic-redfish.slow.test.ts': 'It has no database.',
   'ironic-rentals.slow.test.ts': 'It tests the driver; rental-incus and volume-bare-metal audit rentals.',

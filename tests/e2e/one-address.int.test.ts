@@ -58,6 +58,11 @@ test('one address and one key serve chats, control operations, documents and pag
   expect((await fetch(`${stack.apiUrl}/docs/errors`)).headers.get('content-type')).toMatch(/^text\/markdown/);
 });
 
+test('the public address does not show version, commit or dependencies of processes', async () => {
+  const health = async (path: string) => (await fetch(stack.apiUrl + path)).json();
+  expect([await health('/healthz'), await health('/readyz')]).toEqual([{ live: true }, { ready: true }]);
+});
+
 test('an api and a gateway that get a path of the other name the public address', async () => {
   const [api, gateway] = [stack.proxy?.apis[0].url ?? '', stack.proxy?.gateways[0].url ?? ''];
   const atApi = await fetch(`${api}/v1/chat/completions`, { method: 'POST', body: '{}' });

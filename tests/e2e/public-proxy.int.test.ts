@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { request } from 'node:https';
 import { contract, errorBodyFor, operationsOf, processOf } from '@millrace/contract';
 import { ensureUp } from '@millrace/services';
 import { eventually } from '@millrace/testing';
@@ -91,8 +93,25 @@ describe.each([
     expect(bodies.join('')).toBe('the body');
   });
 
-  test('replaces the client address that a client claims, and passes cookies to apis only', async () => {
-    const headers = { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9', cookie: 'session=1' };
+  test('routes a request with a whole URL in place of the path by its path', async () => {
+    const { host, port } = new URL(proxy.url);
+    const path = '/v1/models/meta%2Fllama-3.1/price?at=2026-01-01T00%3A00%3A00Z';
+    const sent = request({ host: 'localhost', port, path: proxy.url + path, headers: { host } }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.resume();
+    expect(response.headers[NAME_HEADER]).toMatch(/^gateway-/);
+    const served = servers.find(({ name }) => name === response.headers[NAME_HEADER]);
+    expect(served?.requests.at(-1)?.url).toBe(path);
+  });
+
+  test('replaces what a client claims of its address and trace, and passes cookies to apis only', async () => {
+    const headers = {
+      'x-forwarded-for': '203.0.113.9',
+      forwarded: 'for=203.0.113.9',
+      cookie: 'session=1',
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      tracestate: 'vendor=1',
+    };
     const seen = async (path: string): Promise<IncomingMessage['headers']> => {
       const name = await servedBy(path, { headers });
       const [last] = servers.find((each) => each.name === name)?.requests.slice(-1) ?? [];
@@ -101,9 +120,11 @@ describe.each([
     const atApi = await seen('/v2/me');
     expect(atApi['x-forwarded-for']).toMatch(/^(127\.0\.0\.1|::1)$/);
     expect([atApi.forwarded, atApi.cookie]).toEqual([undefined, 'session=1']);
+    expect([atApi.traceparent, atApi.tracestate]).toEqual([undefined, undefined]);
     const atGateway = await seen('/v1/models');
     expect(atGateway['x-forwarded-for']).toMatch(/^(127\.0\.0\.1|::1)$/);
     expect([atGateway.forwarded, atGateway.cookie]).toEqual([undefined, undefined]);
+    expect([atGateway.traceparent, atGateway.tracestate]).toEqual([undefined, undefined]);
   });
 
   test.each(['text/event-stream', 'audio/mpeg'])(

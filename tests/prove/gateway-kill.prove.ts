@@ -99,7 +99,7 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
   });
   const stack = await openInferenceStack({
     gateways: 2,
-    ownEngines: true,
+    engines: 'killable',
     llamas: [{ parallel: 8 }, { parallel: 8 }],
     env: size.env,
   });

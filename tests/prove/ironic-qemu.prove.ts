@@ -70,9 +70,7 @@ async function proveIn(folder: string, made: BuildResult): Promise<ProofReport> 
   const connect = () =>
     createIronicDriver({
       endpoint: ironic.url,
-      username: ironic.username,
-      password: ironic.password,
-      serverCertificate: null,
+      credential: { username: ironic.username, password: ironic.password, serverCertificate: null },
       clock: systemClock,
       images: {
         [imageName]: {

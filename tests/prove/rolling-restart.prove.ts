@@ -13,13 +13,14 @@ import {
 } from '../stack/inference-tenant.ts';
 import type { PublicProxy } from '../stack/public-proxy.ts';
 import type { SupervisedProcess } from '../stack/supervised-process.ts';
+import { addCredentials, replaceEngineCertificates } from './rolling-restart/credentials.ts';
 import { startLoad, type Load } from './rolling-restart/load.ts';
 
 export const proof = defineProof({
   name: 'rolling-restart',
   company: 'alone',
   proves:
-    'HAProxy as we ship it is in front of two apis and two gateways. Under reads, idempotent writes, signed-in users, chats and long streams, each process is drained and restarted in turn, their certificate is replaced, and the secret of sign-in is rotated. No request fails, and every stream ends.',
+    'HAProxy as we ship it is in front of two apis and two gateways, and all engines require TLS and credentials. Under reads, idempotent writes, signed-in users, chats and long streams, each process is drained and restarted in turn. The certificates of processes and engines, the logins of the database, the keys for NATS and the secret of sign-in are replaced. No request fails, and every stream ends.',
   short: (run) => prove(run, { rounds: 1, tokenPauseMs: 150, isStrict: false }),
   long: (run) => prove(run, { rounds: 5, tokenPauseMs: 500, isStrict: true }),
 });
@@ -37,7 +38,7 @@ const SLOW_MODEL = 'slow';
 const SLOW_TOKENS = 60;
 const BALANCE = 100_000_000_000n;
 /** More than HAProxy needs to notice: two checks, each second. */
-const LAME_DUCK_MS = '5000';
+const LAME_DUCK_MS = 5_000;
 const LOAD_SCOPES = ['inference:read', 'inference:write', 'billing:read', 'api-keys:write', 'rentals:read'];
 const WARM_UP_MS = 2_000;
 const UNLIMITED = '1000000';
@@ -55,8 +56,10 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
   });
   const stack = await openInferenceStack({
     proxy: 'haproxy',
+    engines: 'secure',
+    workers: 2,
     llamas: [{ parallel: 4 }],
-    env: { MILLRACE_LAME_DUCK_MS: LAME_DUCK_MS },
+    env: { MILLRACE_LAME_DUCK_MS: String(LAME_DUCK_MS) },
     apiEnv: {
       MILLRACE_AUTH_SECRET: oldSecret,
       MILLRACE_SIGN_UP: 'open',
@@ -72,7 +75,7 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
     failures.push(...(await load.end()), ...errorsOf(stack));
     const repeats = load.counts['chats repeated because credit came late'];
     if (size.isStrict && repeats > 0) failures.push(`${repeats} chats were refused until credit was granted`);
-    return { figures: { ...load.counts, restarts: 4 * size.rounds + 2 }, failures };
+    return { figures: { ...load.counts, restarts: 6 * size.rounds + 2 }, failures };
   } catch (error) {
     run.note(stack.output().slice(-8_000));
     throw error;
@@ -97,14 +100,14 @@ async function openLoad(stack: InferenceStack, slowAddress: string): Promise<Loa
   return startLoad({ url: stack.apiUrl, key, chatModel: MODEL, slowModel: SLOW_MODEL });
 }
 
-/** Returns the failures. The secret of sign-in is rotated in the steps of the guide. */
+/** Returns the failures. Secrets and credentials are replaced in the steps of the guides. */
 async function restartAll(
   run: ProofRun,
   stack: InferenceStack,
   load: Load,
   rounds: number,
 ): Promise<string[]> {
-  const { proxy, apis, gateways } = stack;
+  const { proxy, apis, gateways, workers } = stack;
   if (proxy === null) throw new Error('The stack has no proxy.');
   const failures: string[] = [];
   const restart = async (
@@ -114,14 +117,20 @@ async function restartAll(
     failures.push(...(await restartInTurn(each, proxy, load, changes)));
     run.note(`${each.name} was restarted`);
   };
+  await replaceEngineCertificates(stack);
+  run.note('the certificates of all engines were replaced');
+  const credentials = await addCredentials(stack);
   const accepted = { MILLRACE_AUTH_OTHER_SECRETS: newSecret };
   for (let round = 0; round < rounds; round += 1) {
     for (const [nth, api] of apis.entries()) {
-      await restart(api, accepted);
-      const gateway = gateways[nth];
-      if (gateway !== undefined) await restart(gateway, {});
+      await restart(api, { ...accepted, ...credentials.settingsOf('api') });
+      const [gateway, worker] = [gateways[nth], workers[nth]];
+      if (gateway !== undefined) await restart(gateway, credentials.settingsOf('gateway'));
+      if (worker !== undefined) await restart(worker, credentials.settingsOf('worker'));
     }
   }
+  failures.push(...(await credentials.disableEarlierLogins()));
+  run.note('the earlier logins of the database were ended');
   await proxy.replaceCertificate([...proxy.apis, ...proxy.gateways]);
   run.note('the certificate of all processes was replaced');
   const active = { MILLRACE_AUTH_SECRET: newSecret, MILLRACE_AUTH_OTHER_SECRETS: oldSecret };
@@ -144,6 +153,9 @@ async function restartInTurn(
   await restarted.start(changes);
   return [
     ...(code === 0 ? [] : [`${restarted.name} exited with ${code} after ${Math.round(tookMs)} ms`]),
+    ...(tookMs >= LAME_DUCK_MS
+      ? []
+      : [`${restarted.name} ended after ${Math.round(tookMs)} ms, before HAProxy noticed`]),
     ...(open > 0 ? [] : [`no long stream was open when ${restarted.name} was stopped`]),
   ];
 }
@@ -156,8 +168,8 @@ async function untilAllReady(proxy: PublicProxy): Promise<void> {
   });
 }
 
-function errorsOf({ apis, gateways }: InferenceStack): string[] {
-  return [...apis, ...gateways].flatMap(({ name, output }) =>
+function errorsOf({ apis, gateways, workers }: InferenceStack): string[] {
+  return [...apis, ...gateways, ...workers].flatMap(({ name, output }) =>
     output()
       .split('\n')
       .filter((line) => /"level":"(error|fatal)"/.test(line))

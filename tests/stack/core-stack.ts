@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ComputeDriver } from '@millrace/compute';
@@ -87,16 +87,15 @@ export async function openCoreStack<H extends Hosts>(
   let auditMode: LedgerAuditMode = 'planted';
   const close = (): Promise<void> => closeAll(closers);
   try {
-    await ensureUp(['postgres', 'valkey', 'nats']);
-    const { restate } = await ensureUp(['restate'], services);
+    const endpoints = await endpointsWithOwnRestate(folder, services);
     const hosts = await openHosts({ folder, services });
     closers.push(() => hosts.close());
     const database = await createTestDatabase();
     closers.push(() => auditAndDrop(database, auditMode));
     const names = testNames();
     const envOf = (role: Role): Record<string, string> => ({
-      ...engineEnv({ database, names }, role),
-      ...restateEnv(restate),
+      ...engineEnv({ database, names, endpoints }, role),
+      MILLRACE_RESTATE_REGISTER_MS: '1000',
       ...fleetEnv(folder, hosts, options),
       MILLRACE_SEALING_KEYS: SEALING_KEYS,
       MILLRACE_SEALING_KEY_ACTIVE: sealing.id,
@@ -172,13 +171,19 @@ async function waitForFleet(rows: ReadRows, gpuCount: number): Promise<void> {
   });
 }
 
-function restateEnv(restate: Endpoints['restate']): Record<string, string> {
-  return {
-    MILLRACE_RESTATE_INGRESS_URL: restate.ingressUrl,
-    MILLRACE_RESTATE_ADMIN_URL: restate.adminUrl,
-    MILLRACE_RESTATE_IDENTITY_KEYS: restate.identityPublicKey,
-    MILLRACE_RESTATE_REGISTER_MS: '1000',
-  };
+/** The shared engines with a private Restate in the same mode. */
+async function endpointsWithOwnRestate(folder: string, services: StackDirs['services']): Promise<Endpoints> {
+  const shared = await ensureUp(['postgres', 'valkey', 'nats']);
+  const own = await ensureUp(['restate'], { ...services, secure: shared.secure !== undefined });
+  const endpoints = { ...shared, restate: own.restate };
+  if (shared.secure === undefined || own.secure === undefined) return endpoints;
+  // Each state folder has an authority of its own.
+  const caFile = path.join(folder, 'ca.pem');
+  writeFileSync(
+    caFile,
+    [shared, own].map(({ secure }) => readFileSync(secure?.caFile ?? '', 'utf8')).join(''),
+  );
+  return { ...endpoints, secure: { ...shared.secure, restate: own.secure.restate, caFile } };
 }
 
 function fleetEnv(folder: string, hosts: Hosts, options: CoreOptions): Record<string, string> {

@@ -9,6 +9,7 @@ import {
   startLlama,
   startValkeyServer,
   testNames,
+  valkeyUrlFor,
   type LlamaSettings,
   type TestDatabase,
   type TestLlama,
@@ -16,19 +17,20 @@ import {
 } from '@millrace/testing';
 import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './ledger-audit.ts';
 import { preparePublicProxy, type ProxyKind, type PublicProxy } from './public-proxy.ts';
+import { preparePrivateServers } from './private-servers.ts';
 import { createRowReader, supervise, type ReadRows, type SupervisedProcess } from './supervised-process.ts';
 
 /**
  * The inference product as processes: api, workers and gateways (all on one port), real llama-servers, and a Valkey for credit
- * leases. PostgreSQL and NATS are shared unless `ownEngines` is set.
+ * leases. If the engines require TLS and credentials, so do the llama-servers.
  */
 
 export interface InferenceStackOptions {
   readonly gateways?: number;
   readonly workers?: number;
   readonly llamas?: readonly LlamaSettings[];
-  /** A private PostgreSQL and three NATS nodes, which may be killed. */
-  readonly ownEngines?: boolean;
+  /** Default: the shared ones. All others are private; `killable` ones have three NATS nodes. */
+  readonly engines?: 'shared' | 'killable' | 'secure' | 'plaintext';
   readonly media?: boolean;
   /** Two apis and two gateways behind one address. */
   readonly proxy?: ProxyKind;
@@ -55,9 +57,11 @@ export interface InferenceStack {
   readonly workers: readonly SupervisedProcess[];
   readonly gateways: readonly SupervisedProcess[];
   readonly llamas: readonly TestLlama[];
+  /** The state folder of private engines. */
+  stateDir(): string;
   /** Holds the credit leases. */
   readonly valkey: TestValkey;
-  /** `postgres` or `nats-1` to `nats-3`. Throws unless the stack has `ownEngines`. */
+  /** `postgres` or `nats-1` to `nats-3`. Throws unless `engines` is `killable`. */
   killEngineNode(name: string): Promise<void>;
   startEngineNode(name: string): Promise<void>;
   /** Started last, because gateways need a filled key feed. */
@@ -91,23 +95,40 @@ async function open(
   closers: Closers,
   close: () => Promise<void>,
 ): Promise<InferenceStack> {
-  const { endpoints, place } = await startEngines(options, closers);
+  const { endpoints, privateSite } = await startEngines(options, closers);
   const database = await createTestDatabase({ postgresUrl: endpoints.postgresUrl });
   let auditMode: LedgerAuditMode = 'planted';
   closers.push(() => auditAndDrop(database, auditMode));
-  const valkey = await startValkeyServer();
+  const { secure } = endpoints;
+  const servers = secure === undefined ? null : await preparePrivateServers(secure, endpoints.valkeyUrl);
+  if (servers !== null) closers.push(async () => servers.remove());
+  const valkey = await (servers?.startValkey() ?? startValkeyServer());
   closers.push(() => valkey[Symbol.asyncDispose]());
   const llamas: TestLlama[] = [];
   for (const [nth, settings] of (options.llamas ?? [{}]).entries()) {
-    const llama = await startLlama({ name: `llama-${nth + 1}`, ...settings });
+    const llama = await startLlama({
+      name: `llama-${nth + 1}`,
+      ...(servers === null ? {} : { tls: servers }),
+      ...settings,
+    });
     llamas.push(llama);
     closers.push(() => llama[Symbol.asyncDispose]());
   }
   const names = testNames();
+  const privateServersEnv = (role: Role): Record<string, string> => {
+    if (secure === undefined || servers === null || role === 'admin') {
+      return { MILLRACE_POT_VALKEY_URL: valkey.url };
+    }
+    return {
+      MILLRACE_POT_VALKEY_URL: valkeyUrlFor(valkey.url, secure.valkey[role]),
+      MILLRACE_ENGINE_CA_FILE: servers.caFile,
+      NODE_EXTRA_CA_CERTS: servers.certificateFile,
+    };
+  };
   const envOf = (role: Role): Record<string, string> => ({
     ...engineEnv({ database, names, endpoints }, role),
-    MILLRACE_POT_VALKEY_URL: valkey.url,
-    MILLRACE_NATS_REPLICAS: options.ownEngines === true ? '3' : '1',
+    ...privateServersEnv(role),
+    MILLRACE_NATS_REPLICAS: options.engines === 'killable' ? '3' : '1',
     MILLRACE_RATE_LIMIT_DEFAULT_RPM: UNLIMITED,
     MILLRACE_RATE_LIMIT_FUNDED_RPM: UNLIMITED,
     ...options.env,
@@ -120,9 +141,10 @@ async function open(
   await Promise.all([...apis, ...workers].map((each) => each.start()));
   await proxy?.start();
   auditMode = options.auditMode ?? defaultLedgerAuditMode;
-  const ownPlace = (): { readonly stateDir: string } => {
-    if (place === null) throw new Error('The engines of this stack are shared and must not be killed.');
-    return place;
+  const privateFolder = (): { readonly stateDir: string } => {
+    if (privateSite === null)
+      throw new Error('The engines of this stack are shared and must not be changed.');
+    return privateSite;
   };
   return {
     ...programs,
@@ -132,8 +154,9 @@ async function open(
     natsPrefix: names.natsPrefix,
     llamas,
     valkey,
-    killEngineNode: (name) => killNode(name, ownPlace()),
-    startEngineNode: (name) => startNode(name, ownPlace()),
+    stateDir: () => privateFolder().stateDir,
+    killEngineNode: (name) => killNode(name, privateFolder()),
+    startEngineNode: (name) => startNode(name, privateFolder()),
     startGateways: async () => {
       await Promise.all(gateways.map((each) => each.start()));
     },
@@ -146,20 +169,25 @@ async function open(
 }
 
 async function startEngines(
-  { ownEngines = false, media = false }: InferenceStackOptions,
+  { engines = 'shared', media = false }: InferenceStackOptions,
   closers: Closers,
-): Promise<{ readonly endpoints: Endpoints; readonly place: { readonly stateDir: string } | null }> {
-  const wanted = ['restate', 'valkey', ...(media ? mediaEngines : [])];
-  if (!ownEngines) return { endpoints: await ensureUp([...wanted, 'postgres', 'nats']), place: null };
-  const shared = await ensureUp(wanted);
+): Promise<{ readonly endpoints: Endpoints; readonly privateSite: { readonly stateDir: string } | null }> {
+  const wanted = ['postgres', 'valkey', 'nats', 'restate', ...(media ? mediaEngines : [])];
+  if (engines === 'shared') return { endpoints: await ensureUp(wanted), privateSite: null };
   const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
   chmodSync(folder, 0o755);
-  const place = { stateDir: path.join(folder, 's'), portBase: 'auto' } as const;
+  const stateDir = path.join(folder, 's');
+  const privateSite = { stateDir, portBase: 'auto', secure: engines === 'secure' } as const;
   closers.push(async () => rmSync(folder, { recursive: true, force: true }));
-  closers.push(() => down([], { stateDir: place.stateDir, purge: true }));
-  await ensureUp(['postgres'], place);
-  const { postgresUrl, natsUrls } = await ensureUp(['nats'], { ...place, topology: 'cluster' });
-  return { endpoints: { ...shared, postgresUrl, natsUrls }, place: { stateDir: place.stateDir } };
+  closers.push(() => down([], { stateDir, purge: true }));
+  if (engines !== 'killable')
+    return { endpoints: await ensureUp(wanted, privateSite), privateSite: { stateDir } };
+  const others = await ensureUp(
+    wanted.filter((name) => name !== 'nats'),
+    privateSite,
+  );
+  const { natsUrls } = await ensureUp(['nats'], { ...privateSite, topology: 'cluster' });
+  return { endpoints: { ...others, natsUrls }, privateSite: { stateDir } };
 }
 
 async function programsOf(

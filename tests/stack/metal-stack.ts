@@ -65,7 +65,9 @@ async function openMetal({ folder }: StackDirs, count: number): Promise<Metal> {
     const image = await publishImage(ironic);
     const { url: endpoint, username, password } = ironic;
     const engine = createIronicDriver({
-      ...{ endpoint, username, password, serverCertificate: null, clock: systemClock },
+      endpoint,
+      credential: { username, password, serverCertificate: null },
+      clock: systemClock,
       images: {},
     });
     return {

@@ -1,18 +1,18 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { connect as connectTls, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { caddyFile, haproxyFile } from '@millrace/services';
 import {
   eventually,
   freePorts,
   makeCertificate,
+  servedFingerprint,
   startCommand,
-  type TestCertificate,
   type TestProcess,
 } from '@millrace/testing';
+import { trustCertificates } from './private-servers.ts';
 
 /** HAProxy or Caddy with the configuration of `deploy/proxy`, in front of two apis and two gateways that serve TLS. */
 export interface PublicProxy extends AsyncDisposable {
@@ -42,11 +42,19 @@ export interface ProxiedServer {
 
 export type ProxyKind = 'haproxy' | 'caddy';
 
-const folderOfFiles = path.join(import.meta.dirname, '../../deploy/proxy');
+export const folderOfProxyFiles = path.join(import.meta.dirname, '../../deploy/proxy');
 /** The name in the certificates of apis and gateways. */
 const UPSTREAM_NAME = 'millrace.internal';
 
-export async function preparePublicProxy(kind: ProxyKind): Promise<PublicProxy> {
+export interface PublicProxyOptions {
+  /** Changes the text of the shipped configuration, such as a limit that a test cannot reach. */
+  readonly edit?: (configuration: string) => string;
+}
+
+export async function preparePublicProxy(
+  kind: ProxyKind,
+  { edit }: PublicProxyOptions = {},
+): Promise<PublicProxy> {
   const folder = mkdtempSync(path.join(tmpdir(), 'mr-proxy-'));
   const [port = 0, plainPort = 0, adminPort = 0, ...ports] = await freePorts(7);
   const url = `https://localhost:${port}`;
@@ -63,6 +71,7 @@ export async function preparePublicProxy(kind: ProxyKind): Promise<PublicProxy> 
         MILLRACE_HTTP_TLS_CERT_FILE: files.upstream,
         MILLRACE_HTTP_TLS_KEY_FILE: files.upstreamKey,
         MILLRACE_HTTP_TRUSTED_PROXIES: '127.0.0.1',
+        MILLRACE_HEALTH_TOKEN: 'the-health-token-of-this-test',
       },
     };
   };
@@ -71,7 +80,7 @@ export async function preparePublicProxy(kind: ProxyKind): Promise<PublicProxy> 
   const socket = path.join(folder, 'haproxy.sock');
   const command = commandOf(
     kind,
-    { folder, port, plainPort, adminPort, socket },
+    { folder, port, plainPort, adminPort, socket, configuration: configurationOf(kind, folder, edit) },
     {
       CERTIFICATE: files.certificate,
       CERTIFICATE_KEY: files.certificateKey,
@@ -132,7 +141,7 @@ async function writeCertificates(kind: ProxyKind, folder: string) {
     upstreamKey: write('upstream.key', first.key),
     ca: write('ca.pem', first.certificate + second.certificate),
   };
-  return { files, second, distrust: trust([own, first, second]) };
+  return { files, second, distrust: trustCertificates([own, first, second]) };
 }
 
 interface ProxyPlace {
@@ -142,22 +151,34 @@ interface ProxyPlace {
   readonly adminPort: number;
   /** Of HAProxy's statistics. */
   readonly socket: string;
+  /** The configuration file. */
+  readonly configuration: string;
+}
+
+/** The shipped file, or a copy of it that `edit` has changed. */
+function configurationOf(kind: ProxyKind, folder: string, edit: PublicProxyOptions['edit']): string {
+  const name = kind === 'haproxy' ? 'haproxy.cfg' : 'Caddyfile';
+  const shipped = path.join(folderOfProxyFiles, name);
+  if (edit === undefined) return shipped;
+  const copy = path.join(folder, name);
+  writeFileSync(copy, edit(readFileSync(shipped, 'utf8')));
+  return copy;
 }
 
 function commandOf(kind: ProxyKind, place: ProxyPlace, variables: Readonly<Record<string, string>>) {
-  const { folder, port, plainPort, adminPort, socket } = place;
+  const { folder, port, plainPort, adminPort, socket, configuration } = place;
   if (kind === 'haproxy') {
     const statistics = path.join(folder, 'statistics.cfg');
     writeFileSync(statistics, `global\n    stats socket ${socket} level user\n`);
     return {
       file: haproxyFile(),
-      args: ['-db', '-f', path.join(folderOfFiles, 'haproxy.cfg'), '-f', statistics],
+      args: ['-db', '-f', configuration, '-f', statistics],
       env: { ...variables, HTTPS_BIND: `127.0.0.1:${port}`, HTTP_BIND: `127.0.0.1:${plainPort}` },
     };
   }
   return {
     file: caddyFile(),
-    args: ['run', '--config', path.join(folderOfFiles, 'Caddyfile'), '--adapter', 'caddyfile'],
+    args: ['run', '--config', configuration, '--adapter', 'caddyfile'],
     env: {
       ...variables,
       PUBLIC_HOST: 'localhost',
@@ -176,16 +197,6 @@ function variableOf({ name }: Pick<ProxiedServer, 'name'>): string {
   return name.toUpperCase().replace('-', '_');
 }
 
-/** Makes this process trust the certificates until the result is called. */
-function trust(certificates: readonly TestCertificate[]): () => void {
-  const added = certificates.map(({ certificate }) => certificate.trim());
-  setDefaultCACertificates([...getCACertificates('default'), ...added]);
-  return () => {
-    const left = getCACertificates('default').filter((each) => !added.includes(each.trim()));
-    setDefaultCACertificates(left);
-  };
-}
-
 async function isListening(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   try {
@@ -196,14 +207,6 @@ async function isListening(port: number): Promise<boolean> {
   } finally {
     socket.destroy();
   }
-}
-
-async function servedFingerprint(port: number): Promise<string> {
-  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
-  await once(socket, 'secureConnect');
-  const { fingerprint256 } = socket.getPeerCertificate();
-  socket.destroy();
-  return fingerprint256.replaceAll(':', '').toLowerCase();
 }
 
 /** Reads HAProxy's statistics: CSV with proxy, server and status. */

@@ -15,6 +15,8 @@ export interface ProxiedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Whether the body of the response has started: a stream that has started misses no later event. */
+  hasStarted(): boolean;
 }
 
 export async function startResponseDroppingProxy(target: string): Promise<ResponseDroppingProxy> {
@@ -22,10 +24,19 @@ export async function startResponseDroppingProxy(target: string): Promise<Respon
   const seen: ProxiedRequest[] = [];
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (incoming, outgoing) => {
     const path = incoming.url ?? '';
-    seen.push({ method: incoming.method ?? '', path, headers: incoming.headers });
+    let hasStarted = false;
+    seen.push({
+      method: incoming.method ?? '',
+      path,
+      headers: incoming.headers,
+      hasStarted: () => hasStarted,
+    });
     const at = cuts.findIndex((cut) => path.startsWith(cut.path));
     const [cut] = at === -1 ? [] : cuts.splice(at, 1);
-    passOn(new URL(path, target), incoming, outgoing, cut?.afterBytes ?? null);
+    passOn(new URL(path, target), incoming, outgoing, {
+      cutAfter: cut?.afterBytes ?? null,
+      onStart: () => (hasStarted = true),
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -43,7 +54,12 @@ export async function startResponseDroppingProxy(target: string): Promise<Respon
   };
 }
 
-function passOn(to: URL, incoming: IncomingMessage, outgoing: ServerResponse, cutAfter: number | null): void {
+function passOn(
+  to: URL,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { cutAfter, onStart }: { readonly cutAfter: number | null; readonly onStart: () => void },
+): void {
   const { method, headers } = incoming;
   const forwarded = request(
     to,
@@ -51,6 +67,7 @@ function passOn(to: URL, incoming: IncomingMessage, outgoing: ServerResponse, cu
     (response) => {
       outgoing.writeHead(response.statusCode ?? 502, response.headers);
       outgoing.flushHeaders();
+      response.once('data', onStart);
       let left = cutAfter;
       response.on('data', (chunk: Buffer) => {
         if (left === null) {

@@ -4,6 +4,8 @@ import { startProcess, type TestDatabase, type TestProcess } from '@millrace/tes
 export interface SupervisedProcess {
   readonly name: string;
   readonly readyUrl: string;
+  /** The environment of its next start. */
+  env(): Readonly<Record<string, string>>;
   /** Null while the process is not running. */
   pid(): number | null;
   /** kill -9. */
@@ -40,6 +42,7 @@ export function supervise({ name, entry, readyUrl, env }: ProgramOptions): Super
   return {
     name,
     readyUrl,
+    env: () => current,
     pid: () => running?.pid ?? null,
     output: () => output + (running?.output() ?? ''),
     kill: async () => {

@@ -1,4 +1,5 @@
 export { trackRequestProgress, type RequestProgress } from './network/request-progress.ts';
+export { captureLinks, type LinkCapture } from './network/link-capture.ts';
 export {
   addMember,
   fullAccessPrincipal,
@@ -34,6 +35,7 @@ export {
   unregisterDeploymentsAt,
   testEndpoints,
   testLog,
+  valkeyAccess,
 } from './messaging/engines.ts';
 export { appendTestEvent } from './rows/events.ts';
 export { eventually, type EventuallyOptions } from './time/eventually.ts';
@@ -114,8 +116,15 @@ export { connectRaw, dropBucket, dropStream, limitStream } from './messaging/str
 export { startTcpProxy, type TcpProxy } from './network/tcp-proxy.ts';
 export { feedReaderProblems, type ReadEvent } from './scenarios/feed-check.ts';
 export { runWriters, type WritersOptions, type WrittenEvents } from './scenarios/writers.ts';
+export {
+  startPostgresServer,
+  type PostgresServerOptions,
+  type TestPostgres,
+} from './postgres/postgres-server.ts';
+export { valkeyUrlFor } from './processes/secure-engine-env.ts';
 export { startNatsServer, type TestNatsServer } from './messaging/nats-server.ts';
 export { startValkeyServer, type TestValkey } from './messaging/valkey-server.ts';
+export { startRestateServer, type TestRestate } from './processes/restate-server.ts';
 export {
   signStripeEvent,
   startStripeDouble,
@@ -148,6 +157,7 @@ export {
   fingerprintOf,
   makeAuthority,
   makeCertificate,
+  servedFingerprint,
   type Authority,
   type TestCertificate,
 } from './network/certificates.ts';

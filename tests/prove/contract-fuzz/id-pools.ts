@@ -357,7 +357,7 @@ export function createPools(harness: Harness, random: Random, given: InitialIds)
       if (operationId === 'adminUpdateModel' && random.chance(0.8))
         return { ...body, fallbacks: [], visibleTo: [harness.other.organisation.id], aliases: undefined };
       if (operationId === 'adminCreateDeployment' && random.chance(0.8))
-        return { ...body, model: someOf(models), address: 'http://10.0.0.1:8080/v1' };
+        return { ...body, model: someOf(models), address: 'https://10.0.0.1:8080/v1' };
       if (operationId === 'adminCreateMaintenanceWindow') {
         return { ...body, ...newWindow(steady.nodeId, ...nodes.slice(0, random.int(0, 3))) };
       }

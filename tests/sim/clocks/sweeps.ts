@@ -12,7 +12,7 @@ import {
 } from '../../../packages/core/src/credit-leases/lender/leases.sweeps.ts';
 import { deleteExpiredAuthRows } from '../../../packages/platform/src/auth/users.store.ts';
 import { sweepMaintenance } from '@millrace/core/fleet';
-import { createApiKeyService, sweepDueKeys } from '@millrace/core/identity';
+import { createKeyExpiry, sweepDueKeys } from '@millrace/core/identity';
 import { maintainUsageTables } from '@millrace/core/inference';
 import { makeDueInvoices } from '@millrace/core/invoices';
 import { expirePromos } from '@millrace/core/ledger';
@@ -45,7 +45,7 @@ const ROUNDS_MAX = 50;
 /** One iteration of a worker or api loop. `db` is the database of the rentals. */
 export type Sweep = (harness: ClockHarness, db: Db) => Promise<unknown>;
 
-const keys = createApiKeyService({ announce: () => undefined });
+const keys = createKeyExpiry({ announce: () => undefined });
 const inTransaction = (db: Db, name: string, work: Parameters<Db['transaction']>[1]): Promise<unknown> =>
   db.transaction({ name, isolation: 'read committed' }, work);
 const leaseSweepsOf = (harness: ClockHarness, db: Db): CreditLeaseSweeps =>

@@ -149,7 +149,7 @@ class SteppedWorker implements DemoWorker {
     };
     this.#backends = createBackendPool({
       log,
-      connect: (node) => connectVolumeBackend(node, { clock: systemClock, credentials: {} }),
+      connect: (node) => connectVolumeBackend(node, { clock: systemClock, log, credentials: {} }),
     });
     this.#volumes = { db, clock: systemClock, log, backends: this.#backends, policy: defaultVolumePolicy };
     this.#inventory = new InventoryReconciler({ ...shared, holder: 'demo' });

@@ -15,8 +15,9 @@ import { prepareInstallation, runInstallation } from './install/install.ts';
 import { describeRequirement, type Requirement } from './install/requirements.ts';
 import { shellLine } from './install/steps.ts';
 import { withLock } from './lock.ts';
-import { caFile, ensureAuthority } from './secure/site-tls.ts';
+import { caFile, ensureAuthority, issueServerCertificate } from './secure/site-tls.ts';
 import type { SecureEndpoints } from './secure/secure-endpoints.ts';
+import { liveRecord } from './records.ts';
 import { claimChosenBlock, claimFreeBlock, releaseClaim } from './port-claims.ts';
 import {
   createSite,
@@ -24,6 +25,7 @@ import {
   defaultPortBase,
   removePortBaseRecord,
   hasStartedEngines,
+  knownHome,
   openSite,
   recordedPortBase,
   removeSite,
@@ -339,6 +341,22 @@ export function startNode(name: string, options: SiteCommandOptions = {}): Promi
 
 export async function stopNode(name: string, options: SiteCommandOptions = {}): Promise<void> {
   await withNode(name, options, stopGroupNode);
+}
+
+/** Gives a running node of a secure site another certificate of the same authority, without a restart. */
+export function replaceCertificate(name: string, options: SiteCommandOptions = {}): Promise<void> {
+  return withNode(name, options, async (group, node) => {
+    const { site, engine } = group;
+    const record = liveRecord(site, node.name);
+    if (site.secure !== true || record === null || engine.reloadCertificate === undefined) {
+      throw new Failure(
+        `${name} serves no certificate that could be replaced.`,
+        'Start it with `up --secure`.',
+      );
+    }
+    await issueServerCertificate(site, knownHome(site, node.name));
+    await engine.reloadCertificate(group, node, record.pid);
+  });
 }
 
 /** For fault injection, like startNode and stopNode. */

@@ -82,6 +82,9 @@ export interface Engine {
 
   endpoints(group: Group): Partial<Endpoints>;
 
+  /** Makes a running node of a secure site use the new certificate in its home for new connections. */
+  reloadCertificate?(group: Group, node: NodeSpec, pid: number): Promise<void>;
+
   /** The credentials of each role, called only for a secure site. */
   secureEndpoints?(group: Group): Partial<SecureEndpoints>;
 }

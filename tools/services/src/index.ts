@@ -1,4 +1,4 @@
-export { ensureUp, killNode, startNode, stopNode, down, up } from './commands.ts';
+export { down, ensureUp, killNode, replaceCertificate, startNode, stopNode, up } from './commands.ts';
 export type { DownOptions, EngineNote, EngineOutcome, SiteCommandOptions, UpOptions } from './commands.ts';
 export { readEndpoints } from './endpoints.ts';
 export type {
@@ -17,7 +17,11 @@ export type { Topology } from './engine.ts';
 export { resetIncusHost } from './engines/incus-standalone.ts';
 export { caddyCommand, caddyFile, type CaddyCommand, type CaddyOptions } from './engines/caddy-command.ts';
 export { haproxyFile } from './engines/haproxy.ts';
+export { restateProxyCommand, type RestateProxyOptions } from './secure/restate-proxy.ts';
+export { renderRestateToml, restateCommand } from './engines/restate.ts';
+export { ensureIdentityKey, identityPublicKey } from './identity-key.ts';
 export { natsCommand } from './engines/nats-command.ts';
+export { postgresCommand, postgresOwner, postgresProgram } from './engines/postgres-command.ts';
 export { ironicCommand, type IronicCommand } from './engines/ironic-command.ts';
 export type { IronicConf, IronicSettings } from './engines/ironic-conf.ts';
 export {

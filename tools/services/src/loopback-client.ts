@@ -1,17 +1,21 @@
 import { connect } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 
 import { messageOf } from './failure.ts';
 
 /** Sends text to a loopback port and reads until `until` is satisfied, so that readiness checks need no client library. */
 export function exchangeText(options: {
   readonly port: number;
+  /** PEM texts: the authority of the server's certificate, and a client certificate if the server asks for one. */
+  readonly tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'> | undefined;
   readonly send: readonly string[];
   readonly until: (received: string) => boolean;
   readonly timeoutMs?: number;
 }): Promise<string> {
   return new Promise((resolve, reject) => {
     let received = '';
-    const socket = connect({ port: options.port, host: '127.0.0.1' });
+    const to = { port: options.port, host: '127.0.0.1' };
+    const socket = options.tls === undefined ? connect(to) : connectTls({ ...to, ...options.tls });
     const finish = (end: () => void): void => {
       socket.destroy();
       end();
@@ -20,8 +24,10 @@ export function exchangeText(options: {
       finish(() => reject(new Error(`no answer on port ${options.port}`))),
     );
     socket.on('error', (error) => finish(() => reject(error)));
-    socket.on('connect', () => options.send.forEach((text) => socket.write(text)));
-    socket.on('data', (chunk) => {
+    socket.on(options.tls === undefined ? 'connect' : 'secureConnect', () =>
+      options.send.forEach((text) => socket.write(text)),
+    );
+    socket.on('data', (chunk: Buffer) => {
       received += chunk.toString('utf8');
       if (options.until(received)) finish(() => resolve(received));
     });

@@ -136,17 +136,21 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
+export interface RunOptions {
+  readonly timeoutMs?: number;
+  readonly cwd?: string;
+  /** Added to the environment of the tool, for secrets, which would be visible in arguments. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
 /** Runs a short command. A command that does not exist returns code 127, as in a shell. */
-export function run(
-  file: string,
-  args: readonly string[],
-  options: { readonly timeoutMs?: number; readonly cwd?: string } = {},
-): Promise<CommandResult> {
+export function run(file: string, args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
   return new Promise((resolve) => {
     const settings = {
       timeout: options.timeoutMs ?? 30_000,
       maxBuffer: 64 * 1024 * 1024,
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      ...(options.env === undefined ? {} : { env: { ...process.env, ...options.env } }),
     };
     execFile(file, args, settings, (error, stdout, stderr) => {
       if (error === null) return resolve({ code: 0, stdout, stderr });
@@ -159,7 +163,7 @@ export function run(
 export async function runOrThrow(
   file: string,
   args: readonly string[],
-  options: { readonly timeoutMs?: number; readonly cwd?: string } = {},
+  options: RunOptions = {},
 ): Promise<string> {
   const finished = await run(file, args, options);
   if (finished.code === 0) return finished.stdout;

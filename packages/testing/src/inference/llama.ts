@@ -15,6 +15,8 @@ export interface LlamaSettings {
   /** The size of the prompt cache besides the slots, in MiB. With 0 only the slots cache prompts. */
   readonly cacheRamMib?: number;
   readonly args?: readonly string[];
+  /** PEM files. With them the server requires TLS. */
+  readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
 }
 
 /** A llama-server for one test, with the tiny chat model. It starts in a tenth of a second. */
@@ -41,15 +43,17 @@ export interface TestLlama {
 
 export async function startLlama(settings: LlamaSettings = {}): Promise<TestLlama> {
   const name = settings.name ?? 'llama';
-  const { parallel = 4, contextPerSlot = chatModel.contextLength } = settings;
+  const { parallel = 4, contextPerSlot = chatModel.contextLength, tls } = settings;
   const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
+  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
   const apiKey = randomBytes(24).toString('hex');
   const folder = await mkdtemp(path.join(tmpdir(), 'millrace-llama-'));
   const apiKeyFile = path.join(folder, 'api-key');
   await writeFile(apiKeyFile, `${apiKey}\n`, { mode: 0o600 });
   const cacheRam = settings.cacheRamMib === undefined ? [] : ['--cache-ram', String(settings.cacheRamMib)];
-  const args = [...cacheRam, ...(settings.args ?? [])];
+  const encryption =
+    tls === undefined ? [] : ['--ssl-cert-file', tls.certificateFile, '--ssl-key-file', tls.keyFile];
+  const args = [...cacheRam, ...encryption, ...(settings.args ?? [])];
   const command = llamaCommand({ port, apiKeyFile, parallel, contextPerSlot, args });
   const start = (): Promise<TestProcess> =>
     startCommand({ name, ...command, env: {}, readyUrl: `${url}/health` });

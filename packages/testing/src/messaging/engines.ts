@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { connectNats, type NatsClient, type NatsOptions } from '@millrace/platform/nats';
+import type { ValkeyOptions } from '@millrace/platform/valkey';
 import { issueNatsCredentials, readEndpoints, type Endpoints } from '@millrace/services';
 
 /** The endpoints of the engines, which the global setup or `ensureUp` has started. */
@@ -21,6 +22,12 @@ export function natsAccess(): Pick<NatsOptions, 'ca' | 'credentials'> {
     ca: readFileSync(secure.caFile, 'utf8'),
     credentials: issueNatsCredentials(secure.nats.accountSeed, 'test', null),
   };
+}
+
+/** Options of Valkey clients for tests: all keys of the shared server, also if it requires TLS and a user. */
+export function valkeyAccess(): Pick<ValkeyOptions, 'url' | 'ca'> {
+  const { secure, valkeyUrl: url } = readEndpoints();
+  return secure === undefined ? { url } : { url, ca: readFileSync(secure.caFile, 'utf8') };
 }
 
 /** A new connection to the shared server, or to `servers`, such as a proxy. */
@@ -59,10 +66,12 @@ async function killCallsTo(deploymentId: string): Promise<void> {
   for (const { id } of rows) await fetch(`${adminUrl}/invocations/${id}/kill`, { method: 'PATCH' });
 }
 
-/** Removes all services registered at an address. */
+/** Removes all services registered at an address, with or without TLS. */
 export async function unregisterDeploymentsAt(url: string): Promise<void> {
   const response = await fetch(`${readEndpoints().restate.adminUrl}/deployments`);
   const { deployments } = (await response.json()) as { deployments: readonly { id: string; uri?: string }[] };
-  const own = deployments.filter(({ uri }) => uri !== undefined && uri.replace(/\/$/, '') === url);
+  const own = deployments.filter(
+    ({ uri }) => uri !== undefined && uri.replace(/^https:/, 'http:').replace(/\/$/, '') === url,
+  );
   for (const { id } of own) await unregisterDeployment(id);
 }

@@ -14,7 +14,7 @@ export interface NatsServerOptions {
   readonly config?: string;
 }
 
-/** A nats-server with JetStream for one test, for operations that the shared one must not suffer. */
+/** A nats-server with JetStream for one test, for operations that must not be done to the shared one. */
 export interface TestNatsServer {
   /** `127.0.0.1:PORT`. */
   readonly host: string;

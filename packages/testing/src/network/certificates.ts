@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -43,4 +45,15 @@ export async function makeCertificate(
 
 export function fingerprintOf(certificate: string): string {
   return new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase();
+}
+
+/** The fingerprint of the certificate that a server on loopback shows. */
+export async function servedFingerprint(port: number): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  // A server that requires a client certificate closes the connection after the handshake.
+  socket.on('error', () => undefined);
+  await once(socket, 'secureConnect');
+  const { fingerprint256 } = socket.getPeerCertificate();
+  socket.destroy();
+  return fingerprint256.replaceAll(':', '').toLowerCase();
 }

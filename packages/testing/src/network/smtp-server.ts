@@ -39,6 +39,8 @@ export interface SmtpServerOptions {
   readonly withPassword?: boolean;
   /** TLS from the first byte, with an untrusted certificate. */
   readonly untrustedTls?: boolean;
+  /** TLS from the first byte with this certificate, or after STARTTLS. */
+  readonly tls?: { readonly certificate: string; readonly key: string; readonly afterStartTls?: boolean };
 }
 
 export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<TestSmtp> {
@@ -69,11 +71,14 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
     smtp.onEmail(email);
     return null;
   };
+  const isSecure =
+    options.untrustedTls === true || (options.tls !== undefined && options.tls.afterStartTls !== true);
   const server = new SMTPServer({
-    secure: options.untrustedTls === true,
+    secure: isSecure,
     authOptional: options.withPassword !== true,
     allowInsecureAuth: true,
-    disabledCommands: ['STARTTLS'],
+    disabledCommands: options.tls?.afterStartTls === true ? [] : ['STARTTLS'],
+    ...(options.tls !== undefined && { cert: options.tls.certificate, key: options.tls.key }),
     logger: false,
     onAuth: ({ username, password }, _session, response) => {
       const isKnown = username === credentials.user && password === credentials.password;
@@ -94,7 +99,7 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
   const login =
     options.withPassword === true ? `${credentials.user}:${encodeURIComponent(credentials.password)}@` : '';
   const smtp: TestSmtp = {
-    url: `${options.untrustedTls === true ? 'smtps' : 'smtp'}://${login}127.0.0.1:${address.port}`,
+    url: `${isSecure ? 'smtps' : 'smtp'}://${login}127.0.0.1:${address.port}`,
     emails,
     refuse: (step, reply, emailAddress) => void refusals.push({ step, reply, emailAddress }),
     accept: () => void refusals.splice(0),

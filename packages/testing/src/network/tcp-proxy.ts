@@ -41,6 +41,8 @@ function parseTarget(target: string): { host: string; port: number } {
 export interface TcpProxyOptions {
   /** Stores all transferred bytes. */
   readonly capture?: boolean;
+  /** Called with each chunk of either direction. If it returns false, the connection is destroyed and the chunk is lost. */
+  readonly admit?: (chunk: Buffer) => boolean;
 }
 
 export async function startTcpProxy(target: string, options: TcpProxyOptions = {}): Promise<TcpProxy> {
@@ -77,6 +79,7 @@ export async function startTcpProxy(target: string, options: TcpProxyOptions = {
     ] as const) {
       from.setNoDelay(true);
       from.on('data', (chunk: Buffer) => {
+        if (options.admit?.(chunk) === false) return destroy(pair);
         if (options.capture === true) chunks.push(chunk);
         if (!to.write(chunk)) from.pause();
       });

@@ -8,7 +8,7 @@ import { secureEngineEnv } from './secure-engine-env.ts';
 
 export interface ProgramOptions {
   readonly database: Pick<TestDatabase, 'url'>;
-  readonly names: TestNames;
+  readonly names: Pick<TestNames, 'natsPrefix'>;
   readonly name?: string;
   /** Other engines than the shared ones, for a test that kills them. */
   readonly endpoints?: Endpoints;
@@ -41,7 +41,9 @@ export function engineEnv(
     MILLRACE_SEALING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
     MILLRACE_SEALING_KEY_ACTIVE: 'test',
     MILLRACE_KEY_FEED_KEYS: `feed:${Buffer.alloc(32, 8).toString('base64')}`,
-    ...(endpoints.secure === undefined ? {} : secureEngineEnv(options, endpoints.secure, role)),
+    ...(endpoints.secure === undefined
+      ? {}
+      : secureEngineEnv({ ...options, valkeyUrl: endpoints.valkeyUrl }, endpoints.secure, role)),
   };
 }
 

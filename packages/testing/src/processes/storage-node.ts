@@ -37,6 +37,12 @@ export interface StorageNode extends AsyncDisposable {
     readonly keyFile: string;
     readonly serverCertificateFile: string;
   };
+  /** The agent's own certificate and key, and the client certificates that it accepts. */
+  readonly agentFiles: {
+    readonly certificateFile: string;
+    readonly keyFile: string;
+    readonly clientsFile: string;
+  };
   /** The configured range: FIRST-LAST. */
   readonly vips: string;
   readonly nfsPort: number;
@@ -75,12 +81,19 @@ async function startIn(folder: string, options: StorageNodeOptions): Promise<Sto
   const credential = {
     certificateFile: file('worker.crt'),
     keyFile: file('worker.key'),
-    serverCertificateFile: file('node.crt'),
+    serverCertificateFile: file('pinned.crt'),
+  };
+  const agentFiles = {
+    certificateFile: file('node.crt'),
+    keyFile: file('node.key'),
+    clientsFile: file('clients.crt'),
   };
   await writeFile(credential.certificateFile, worker.certificate);
   await writeFile(credential.keyFile, worker.key);
   await writeFile(credential.serverCertificateFile, server.certificate);
-  await writeFile(file('node.key'), server.key);
+  await writeFile(agentFiles.certificateFile, server.certificate);
+  await writeFile(agentFiles.keyFile, server.key);
+  await writeFile(agentFiles.clientsFile, worker.certificate);
   const env = {
     MILLRACE_LOG_LEVEL: 'warn',
     MILLRACE_STORAGE_POOL: pool,
@@ -89,9 +102,9 @@ async function startIn(folder: string, options: StorageNodeOptions): Promise<Sto
     MILLRACE_STORAGE_HEALTH_PORT: String(healthPort),
     MILLRACE_STORAGE_NFS_PORT: String(nfsPort),
     MILLRACE_STORAGE_LEASE_SECONDS: String(options.leaseSeconds ?? 60),
-    MILLRACE_STORAGE_TLS_CERT_FILE: credential.serverCertificateFile,
-    MILLRACE_STORAGE_TLS_KEY_FILE: file('node.key'),
-    MILLRACE_STORAGE_CLIENT_CERTS_FILE: credential.certificateFile,
+    MILLRACE_STORAGE_TLS_CERT_FILE: agentFiles.certificateFile,
+    MILLRACE_STORAGE_TLS_KEY_FILE: agentFiles.keyFile,
+    MILLRACE_STORAGE_CLIENT_CERTS_FILE: agentFiles.clientsFile,
   };
   const launch = (): Promise<TestProcess> =>
     startProcess({
@@ -102,7 +115,7 @@ async function startIn(folder: string, options: StorageNodeOptions): Promise<Sto
     });
   let agent = await launch();
   return {
-    ...{ folder, pool, credential, vips, nfsPort },
+    ...{ folder, pool, credential, agentFiles, vips, nfsPort },
     endpoint: `https://127.0.0.1:${port}`,
     healthUrl: `http://127.0.0.1:${healthPort}`,
     vip: (index) => `${network}.${10 + index}`,

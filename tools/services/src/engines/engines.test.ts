@@ -12,7 +12,7 @@ import { bridgeOf, incus, isFullRoot } from './incus.ts';
 import { engineNamed, engines } from './index.ts';
 import { renderIronicConf } from './ironic-conf.ts';
 import { isRecentNats, nats, renderNatsConf } from './nats.ts';
-import { renderPostgresConf } from './postgres.ts';
+import { renderPostgresConf, secureHba } from './postgres.ts';
 import { renderRestateToml, restate } from './restate.ts';
 import { renderValkeyConf } from './valkey.ts';
 
@@ -49,6 +49,20 @@ test('PostgreSQL configuration: is durable, binds loopback only and has no socke
   ]) {
     expect(lines).toContain(line);
   }
+});
+
+test('PostgreSQL configuration: a secure site requires TLS and a password', () => {
+  const tls = { certificateFile: '/s/server.pem', keyFile: "/it's/server.key" };
+  const lines = renderPostgresConf(20_000, { tls, hbaFile: '/s/pg_hba.conf' }).split('\n');
+  expect(lines).toContain('ssl = on');
+  expect(lines).toContain("ssl_key_file = '/it''s/server.key'");
+  expect(lines).toContain("hba_file = '/s/pg_hba.conf'");
+  expect(
+    secureHba
+      .trim()
+      .split('\n')
+      .every((line) => /^hostssl .* scram-sha-256$/u.test(line)),
+  ).toBe(true);
 });
 
 test('Valkey configuration: persists nothing and evicts nothing', () => {

@@ -151,6 +151,10 @@ export const nats: Engine = {
     await (site.secure === true ? checkMonitor(node) : checkJetStream(node));
   },
 
+  async reloadCertificate(_group, _node, pid) {
+    process.kill(pid, 'SIGHUP');
+  },
+
   endpoints({ site, nodes }) {
     const scheme = site.secure === true ? 'tls' : 'nats';
     return { natsUrls: nodes.map((node) => `${scheme}://127.0.0.1:${node.ports['client']}`) };

@@ -2,11 +2,21 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
-import type { Engine, Group, NodeSpec } from '../engine.ts';
+import type { Engine, Group, Launch, NodeSpec } from '../engine.ts';
 import { ensureIdentityKey, identityPublicKey } from '../identity-key.ts';
 import { runOrThrow, run } from '../processes.ts';
 import { knownHome, nodeHome, type Site } from '../site.ts';
 import { httpGet, httpPost } from '../loopback-client.ts';
+import { caFile } from '../secure/site-tls.ts';
+import { haproxy } from './haproxy.ts';
+import {
+  checkRestateProxy,
+  configureRestateProxy,
+  reloadRestateProxy,
+  restateProxyName,
+  restateWorkerTls,
+  startRestateProxy,
+} from '../secure/restate-proxy.ts';
 
 // `import.meta.resolve` does not exist in vitest, where test set-up also calls this tool.
 const { resolve } = createRequire(import.meta.url);
@@ -103,6 +113,16 @@ async function checkPartitions(node: NodeSpec): Promise<void> {
   });
 }
 
+/** A server with this configuration file. */
+export function restateCommand(configFile: string): Pick<Launch, 'file' | 'args'> {
+  return { file: serverBinary, args: ['--config-file', configFile] };
+}
+
+/** Without the proxy of a secure site. */
+function serversOf({ nodes }: Group): readonly NodeSpec[] {
+  return nodes.filter(({ name }) => name !== restateProxyName);
+}
+
 export const restate: Engine = {
   name: 'restate',
   title: 'Restate 1.7',
@@ -110,21 +130,31 @@ export const restate: Engine = {
   stop: { signal: 'SIGTERM', timeoutMs: 20_000 },
   readyTimeoutMs: 180_000,
 
-  async needs() {
+  async needs(site) {
     const missing = [serverBinary, controlBinary].filter((file) => !existsSync(file));
-    return missing.map((file) => ({ kind: 'npm', package: `@restatedev/${path.basename(file)}-linux-x64` }));
+    return [
+      ...missing.map(
+        (file) => ({ kind: 'npm', package: `@restatedev/${path.basename(file)}-linux-x64` }) as const,
+      ),
+      ...(site.secure === true ? await haproxy.needs(site) : []),
+    ];
   },
 
-  nodes({ portBase }, topology) {
+  nodes({ portBase, secure = false }, topology) {
     const indexes = topology === 'single' ? [0] : [1, 2, 3];
-    return indexes.map((index) => ({
+    const servers = indexes.map((index) => ({
       name: index === 0 ? 'restate' : `restate-${index}`,
       index,
       ports: { ingress: portBase + 40 + index, admin: portBase + 50 + index, fabric: portBase + 60 + index },
     }));
+    const ports = { ingress: portBase + 44, admin: portBase + 54 };
+    return secure ? [...servers, { name: restateProxyName, index: 4, ports }] : servers;
   },
 
-  async configure({ site, nodes, topology }, node) {
+  async configure(group, node) {
+    const { site, topology } = group;
+    if (node.name === restateProxyName) return configureRestateProxy(site);
+    const nodes = serversOf(group);
     const home = nodeHome(site, node.name);
     ensureIdentityKey(keyFile(site));
     const clustered = topology === 'cluster';
@@ -132,24 +162,33 @@ export const restate: Engine = {
     writeFileSync(path.join(home, 'restate.toml'), toml);
   },
 
-  start({ site }, node) {
-    const config = path.join(knownHome(site, node.name), 'restate.toml');
-    return { file: serverBinary, args: ['--config-file', config] };
+  start(group, node) {
+    const { site } = group;
+    const [first] = serversOf(group);
+    if (node.name === restateProxyName && first !== undefined) return startRestateProxy(site, node, first);
+    const command = restateCommand(path.join(knownHome(site, node.name), 'restate.toml'));
+    // The authority of the workers' certificates.
+    return site.secure === true ? { ...command, env: { SSL_CERT_FILE: caFile(site) } } : command;
   },
 
-  async form({ nodes, topology }, note) {
+  async form(group, note) {
+    const { topology } = group;
+    const nodes = serversOf(group);
     const [first] = nodes;
     if (topology === 'single' || first === undefined || (await isProvisioned(nodes))) return;
     note('provisioning the cluster');
     await runOrThrow(controlBinary, ['-s', fabricUrl(first), 'provision', '--yes'], { timeoutMs: 30_000 });
   },
 
-  async ready(_group: Group, node) {
+  async ready({ site }: Group, node) {
+    if (node.name === restateProxyName) return checkRestateProxy(site, node);
     await checkPartitions(node);
     await httpGet(`http://127.0.0.1:${node.ports['ingress']}/restate/health`);
   },
 
-  endpoints({ site, nodes }) {
+  endpoints(group) {
+    const { site } = group;
+    const nodes = serversOf(group);
     ensureIdentityKey(keyFile(site));
     const ingressUrls = nodes.map((node) => `http://127.0.0.1:${node.ports['ingress']}`);
     const adminUrls = nodes.map((node) => `http://127.0.0.1:${node.ports['admin']}`);
@@ -160,6 +199,21 @@ export const restate: Engine = {
         ingressUrls,
         adminUrls,
         identityPublicKey: identityPublicKey(keyFile(site)),
+      },
+    };
+  },
+  async reloadCertificate({ site }, node, pid) {
+    if (node.name !== restateProxyName) throw new Error('only the proxy serves a certificate');
+    await reloadRestateProxy(site, pid);
+  },
+
+  secureEndpoints({ site, nodes }) {
+    const proxy = nodes.find(({ name }) => name === restateProxyName);
+    return {
+      restate: {
+        ingressUrl: `https://127.0.0.1:${proxy?.ports['ingress']}`,
+        adminUrl: `https://127.0.0.1:${proxy?.ports['admin']}`,
+        ...restateWorkerTls(site),
       },
     };
   },

@@ -1,15 +1,22 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Engine } from '../engine.ts';
 import { isInstalled } from '../install/commands.ts';
-import { knownHome, nodeHome } from '../site.ts';
 import { exchangeText } from '../loopback-client.ts';
+import { caFile, ensureServerCertificate, type ServerTlsFiles } from '../secure/site-tls.ts';
+import { renderAclFile, valkeyLogins, valkeySuperuser } from '../secure/valkey-users.ts';
+import { knownHome, nodeHome, writeAtomically, type Site } from '../site.ts';
 
-export function renderValkeyConf(home: string, port: number): string {
+export interface SecureValkey {
+  readonly tls: ServerTlsFiles;
+  readonly aclFile: string;
+}
+
+export function renderValkeyConf(home: string, port: number, secure?: SecureValkey): string {
   return [
     'bind 127.0.0.1',
-    `port ${port}`,
+    ...(secure === undefined ? [`port ${port}`] : renderSecure(port, secure)),
     `dir ${JSON.stringify(home)}`,
     // Valkey must restart empty rather than stale, and must never evict keys.
     'appendonly no',
@@ -21,6 +28,32 @@ export function renderValkeyConf(home: string, port: number): string {
     'daemonize no',
     '',
   ].join('\n');
+}
+
+/** As in configuration files and inline commands. */
+const quoted = (text: string): string => JSON.stringify(text);
+
+function renderSecure(port: number, { tls, aclFile }: SecureValkey): readonly string[] {
+  return [
+    'port 0',
+    `tls-port ${port}`,
+    `tls-cert-file ${JSON.stringify(tls.certificateFile)}`,
+    `tls-key-file ${JSON.stringify(tls.keyFile)}`,
+    // Users have passwords instead of client certificates.
+    'tls-auth-clients no',
+    `aclfile ${JSON.stringify(aclFile)}`,
+  ];
+}
+
+function aclFileIn(home: string): string {
+  return path.join(home, 'users.acl');
+}
+
+async function secureFiles(site: Site, home: string): Promise<SecureValkey | undefined> {
+  if (site.secure !== true) return undefined;
+  const aclFile = aclFileIn(home);
+  writeAtomically(aclFile, renderAclFile(site), 0o600);
+  return { tls: await ensureServerCertificate(site, home), aclFile };
 }
 
 export const valkey: Engine = {
@@ -41,7 +74,8 @@ export const valkey: Engine = {
 
   async configure({ site }, node) {
     const home = nodeHome(site, node.name);
-    writeFileSync(path.join(home, 'valkey.conf'), renderValkeyConf(home, node.ports['client'] ?? 0));
+    const secure = await secureFiles(site, home);
+    writeFileSync(path.join(home, 'valkey.conf'), renderValkeyConf(home, node.ports['client'] ?? 0, secure));
   },
 
   start({ site }, node) {
@@ -49,19 +83,47 @@ export const valkey: Engine = {
   },
 
   async ready({ site }, node) {
+    const isSecure = site.secure === true;
+    const { user, password } = isSecure ? valkeySuperuser(site) : { user: '', password: '' };
     const response = await exchangeText({
       port: node.ports['client'] ?? 0,
-      send: ['PING\r\nINFO server\r\n'],
+      tls: isSecure ? { ca: readFileSync(caFile(site), 'utf8') } : undefined,
+      send: [...(isSecure ? [`AUTH ${user} ${password}\r\n`] : []), 'PING\r\nINFO server\r\n'],
       until: (text) => text.includes('config_file:') && text.endsWith('\r\n'),
     });
     const own = path.join(knownHome(site, node.name), 'valkey.conf');
-    if (!response.startsWith('+PONG')) throw new Error(`answered ${response.split('\r\n')[0]} to PING`);
+    if (!response.startsWith(isSecure ? '+OK\r\n+PONG' : '+PONG'))
+      throw new Error(`answered ${response.split('\r\n')[0]} to PING`);
     if (!response.includes(`config_file:${own}\r\n`)) {
       throw new Error('the server on this port has another configuration file');
     }
   },
 
-  endpoints({ nodes: [node] }) {
-    return { valkeyUrl: `redis://127.0.0.1:${node?.ports['client']}` };
+  endpoints({ site, nodes: [node] }) {
+    const place = `127.0.0.1:${node?.ports['client']}`;
+    if (site.secure !== true) return { valkeyUrl: `redis://${place}` };
+    const { user, password } = valkeySuperuser(site);
+    return { valkeyUrl: `rediss://${user}:${password}@${place}` };
+  },
+  async reloadCertificate({ site }, node) {
+    const { user, password } = valkeySuperuser(site);
+    const { certificateFile, keyFile } = await ensureServerCertificate(site, knownHome(site, node.name));
+    const response = await exchangeText({
+      port: node.ports['client'] ?? 0,
+      tls: { ca: readFileSync(caFile(site), 'utf8') },
+      send: [
+        `AUTH ${user} ${password}\r\n`,
+        `CONFIG SET tls-cert-file ${quoted(certificateFile)} tls-key-file ${quoted(keyFile)}\r\n`,
+      ],
+      until: (text) => text.split('\r\n').length > 2,
+    });
+    if (response !== '+OK\r\n+OK\r\n') throw new Error(`answered ${response} to the new certificate`);
+  },
+
+  secureEndpoints({ site, nodes: [node] }) {
+    return {
+      valkey: valkeyLogins(site),
+      valkeyUsersFile: aclFileIn(knownHome(site, node?.name ?? 'valkey')),
+    };
   },
 };

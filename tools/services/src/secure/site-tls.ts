@@ -33,7 +33,13 @@ export interface ServerTlsFiles {
 /** Creates the certificate of one node for 127.0.0.1 and localhost, once per folder (the node's home). */
 export async function ensureServerCertificate(site: Site, folder: string): Promise<ServerTlsFiles> {
   const files = serverTlsFiles(folder);
-  if (existsSync(files.certificateFile)) return files;
+  if (!existsSync(files.certificateFile)) await issueServerCertificate(site, folder);
+  return files;
+}
+
+/** Also replaces the certificate that the node has. */
+export async function issueServerCertificate(site: Site, folder: string): Promise<void> {
+  const files = serverTlsFiles(folder);
   const authority = openAuthority(readFileSync(caFile(site), 'utf8'), readFileSync(caKeyFile(site), 'utf8'));
   const { certificate, key } = await authority.issue({
     name: path.basename(folder),
@@ -43,7 +49,6 @@ export async function ensureServerCertificate(site: Site, folder: string): Promi
   });
   writeAtomically(files.keyFile, key, 0o600);
   writeAtomically(files.certificateFile, certificate);
-  return files;
 }
 
 function serverTlsFiles(folder: string): ServerTlsFiles {
