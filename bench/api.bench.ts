@@ -8,27 +8,13 @@ import {
   startProcess,
   testNames,
   uniqueId,
-  type TestDatabase,
 } from '@millrace/testing';
 import { startApiFixture } from '../apps/api/src/api.fixture.ts';
 import { createCaller } from './api/http-caller.ts';
+import { LISTED_KEYS, seedKeys } from './api/keys.ts';
 import { minStatementCount, recordStatements } from './api/statements.ts';
 
 const CONCURRENCY = 16;
-
-/** An organisation may have 500 keys, so creation alternates between enough organisations for the fastest machine. */
-const CREATING_ORGANISATIONS = 64;
-const LISTED_KEYS = 20;
-
-async function seedKeys(database: TestDatabase): Promise<{ reader: string; creators: readonly string[] }> {
-  const reading = await seedOrganisation(database.db);
-  for (let made = 1; made < LISTED_KEYS; made += 1) await reading.ownerKey('live');
-  const creators: string[] = [];
-  for (let made = 0; made < CREATING_ORGANISATIONS; made += 1) {
-    creators.push((await seedOrganisation(database.db)).owner.key);
-  }
-  return { reader: reading.owner.key, creators };
-}
 
 /** Statements per request with a cached key; the cache expires after 750 ms. */
 async function countStatements(): Promise<Record<string, number>> {

@@ -1,5 +1,9 @@
 import { createClient } from '@redis/client';
-import { openInferenceStack } from '../../tests/stack/inference-stack.ts';
+import {
+  openInferenceStack,
+  type InferenceStack,
+  type InferenceStackOptions,
+} from '../../tests/stack/inference-stack.ts';
 import {
   addDeployment,
   addModel,
@@ -12,6 +16,7 @@ const PRICES = { prompt_token: 1_000, cached_prompt_token: 100, completion_token
 const BALANCE_NANO_USD = 1_000_000_000_000_000n;
 
 export interface StartedMillrace extends StartedGateway {
+  readonly stack: InferenceStack;
   /** Scripts that the Valkey of the credit leases has run so far. */
   scriptCalls(): Promise<number>;
 }
@@ -28,8 +33,11 @@ async function scriptCallsOf(url: string): Promise<number> {
 }
 
 /** The product with all checks. The upstream is configured as vLLM, which counts in every chunk: the most expensive dialect. */
-export async function startMillrace(upstream: Gateway): Promise<StartedMillrace> {
-  const stack = await openInferenceStack({ llamas: [] });
+export async function startMillrace(
+  upstream: Gateway,
+  engines: InferenceStackOptions['engines'] = 'shared',
+): Promise<StartedMillrace> {
+  const stack = await openInferenceStack({ engines, llamas: [] });
   try {
     const operator = await seedOperator(stack);
     const extra = { requestsPerMinute: 1_000_000 };
@@ -45,6 +53,7 @@ export async function startMillrace(upstream: Gateway): Promise<StartedMillrace>
     if (pid === null) throw new Error('The gateway has no process.');
     return {
       name: 'Millrace',
+      stack,
       pid,
       url: stack.gatewayUrl,
       headers: { authorization: `Bearer ${key}` },
