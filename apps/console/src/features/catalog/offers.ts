@@ -1,6 +1,7 @@
 import type { Item } from '@millrace/sdk';
 import { splitBy } from '@millrace/sdk/text';
 import type { Filters, Sort } from './filters.ts';
+import { diskText, memoryText } from '../../ui/logic/size-text.ts';
 
 /** Groups and sorts the offers of the catalog. */
 
@@ -200,13 +201,8 @@ export function ageSeconds(asOfMs: number, nowMs: number): number {
 export function hardwareText({ nodes }: Pick<Offer, 'nodes'>): string {
   const [node] = nodes;
   if (node === undefined) return '';
-  const each = `${String(node.vcpuCount)} vCPU · ${String(node.ramGb)} GB RAM · ${diskText(node.storageGb)} disk`;
+  const each = `${String(node.vcpuCount)} vCPU · ${memoryText(node.ramGb)} RAM · ${diskText(node.storageGb)} disk`;
   return nodes.length > 1 ? `${String(nodes.length)} nodes, each ${each}` : each;
-}
-
-/** `500 GB`, `3.5 TB`. */
-function diskText(gb: number): string {
-  return gb < 1_000 ? `${String(gb)} GB` : `${(gb * 0.001).toFixed(1).replace(/\.0$/, '')} TB`;
 }
 
 /** Nominal memory of one GPU by type; offers do not have it. */

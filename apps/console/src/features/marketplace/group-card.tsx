@@ -10,7 +10,7 @@ import { teraflops } from './facets.ts';
 import type { MachineGroup, MachineOffer } from './groups.ts';
 import {
   freeGpus,
-  gibibytes,
+  memoryOfMebibytes,
   gpuName,
   hardwareTexts,
   networkTexts,
@@ -27,7 +27,7 @@ const machinesText = (count: number): string => (count === 1 ? '1 machine' : `${
 /** Machines with one type of GPU; identical ones share a row. */
 export function GroupCard({ group, mode }: Readonly<{ group: MachineGroup; mode: 'live' | 'test' }>) {
   const { gpu, gpuRam, machineCount, gpusFree, lowestPrice, offers } = group;
-  const memory = gpuRam === 0 ? '' : `${gibibytes(gpuRam)} each, `;
+  const memory = gpuRam === 0 ? '' : `${memoryOfMebibytes(gpuRam)} each, `;
   return (
     <Card
       flush

@@ -21,7 +21,7 @@ test('gpuLabel marks a GPU as unverified, even if its model is unknown', () => {
 });
 
 test('hardwareTexts and networkTexts describe only known values', () => {
-  expect(hardwareTexts(machine)).toEqual(['EPYC 9654, 192 threads', '1,024 GiB memory', '3,840 GB disk']);
+  expect(hardwareTexts(machine)).toEqual(['EPYC 9654, 192 threads', '1,024 GB RAM', '3.8 TB disk']);
   expect(networkTexts(machine)).toEqual(['940 Mb/s down', '871 Mb/s up', 'public IP address']);
   const bare = { hardware: { cpus: [], gpus: [], storage: [], ram: [] }, network: {} };
   expect(hardwareTexts(bare)).toEqual([]);

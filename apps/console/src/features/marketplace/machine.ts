@@ -1,5 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { usdToNano, splitBy } from '@millrace/sdk/text';
+import { diskText, memoryText } from '../../ui/logic/size-text.ts';
 
 /** A machine of the marketplace list. Hardware models and sizes are those that the compute engine of its host (such as Incus) reported. */
 export type Machine = Item<'listMarketplaceMachines'>;
@@ -17,8 +18,8 @@ export function gpuLabel(machine: Pick<Machine, 'hardware'>): string {
   return `${gpuName(machine)} (unverified)`;
 }
 
-export function gibibytes(mebibytes: number): string {
-  return `${splitBy(mebibytes, 1_024)[0].toLocaleString()} GiB`;
+export function memoryOfMebibytes(mebibytes: number): string {
+  return memoryText(splitBy(mebibytes, 1_024)[0]);
 }
 
 export function hardwareTexts({ hardware }: Pick<Machine, 'hardware'>): readonly string[] {
@@ -27,8 +28,8 @@ export function hardwareTexts({ hardware }: Pick<Machine, 'hardware'>): readonly
   const disk = hardware.storage.reduce((sum, { capacity }) => sum + capacity, 0);
   return [
     ...(cpu === undefined ? [] : [`${cpu.model}, ${cpu.virtual_cores.toLocaleString()} threads`]),
-    ...(ram === 0 ? [] : [`${gibibytes(ram)} memory`]),
-    ...(disk === 0 ? [] : [`${disk.toLocaleString()} GB disk`]),
+    ...(ram === 0 ? [] : [`${memoryOfMebibytes(ram)} RAM`]),
+    ...(disk === 0 ? [] : [`${diskText(disk)} disk`]),
   ];
 }
 

@@ -4,6 +4,7 @@ import { useMemo, useState, type ReactNode } from 'react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint, CopyButton } from '../../../ui/copy.tsx';
+import { diskText, memoryText } from '../../../ui/logic/size-text.ts';
 import { Card, DescriptionList, PageHeader } from '../../../ui/page.tsx';
 import { Note } from '../../../ui/states.tsx';
 import { QueryPage } from '../../../ui/query-page.tsx';
@@ -284,7 +285,7 @@ function Hardware({ node }: NodeProps) {
           ['CPU', isRead ? `${node.cpuModel}, ${String(node.cpuCount)} cores` : 'not read yet'],
           [
             'Memory and disk',
-            isRead ? `${String(node.ramGb)} GB, ${String(node.storageGb)} GB` : 'not read yet',
+            isRead ? `${memoryText(node.ramGb)}, ${diskText(node.storageGb)}` : 'not read yet',
           ],
           [
             'Driver',

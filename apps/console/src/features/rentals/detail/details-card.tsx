@@ -1,5 +1,6 @@
 import { Id } from '../../../ui/copy.tsx';
 import { Badge } from '../../../ui/badge.tsx';
+import { diskText, memoryText } from '../../../ui/logic/size-text.ts';
 import { Card, DescriptionList } from '../../../ui/page.tsx';
 import { LiveCost, PerHour } from '../../../ui/money.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
@@ -19,7 +20,7 @@ export function DetailsCard({ rental }: Readonly<{ rental: Rental }>) {
             ? null
             : [
                 rental.nodes.length > 1 ? `Each of ${String(rental.nodes.length)} nodes` : 'Machine',
-                `${String(node.cpuCount)} CPUs (${node.cpuModel}), ${String(node.ramGb)} GB memory, ${String(node.storageGb)} GB disk`,
+                `${String(node.cpuCount)} CPUs (${node.cpuModel}), ${memoryText(node.ramGb)} RAM, ${diskText(node.storageGb)} disk`,
               ],
           rental.image === null ? null : ['Image', rental.image],
           ['Term', <Term key="term" rental={rental} />],
