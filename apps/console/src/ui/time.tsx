@@ -1,9 +1,10 @@
 import { relativeText } from '@millrace/sdk/text';
 import { useEffect, useState } from 'react';
 import { nowMs } from '../api/clock.ts';
+import { dateFormat } from './logic/date-format.ts';
 
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
+const shortText = dateFormat({ dateStyle: 'medium', timeStyle: 'long' });
+const fullText = dateFormat({ dateStyle: 'full', timeStyle: 'long' });
 
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(nowMs);
@@ -14,12 +15,12 @@ export function useNow(everyMs: number): number {
   return now;
 }
 
-/** Local date and time; the tooltip names the time zone. */
+/** Local date and time with its time zone; the tooltip also has the weekday. */
 export function Timestamp({ at }: Readonly<{ at: string }>) {
   const instant = new Date(at);
   return (
-    <time dateTime={at} title={zoned.format(instant)} className="tabular-nums">
-      {whole.format(instant)}
+    <time dateTime={at} title={fullText(instant)} className="tabular-nums">
+      {shortText(instant)}
     </time>
   );
 }
@@ -53,7 +54,7 @@ export function RelativeTime({ at }: Readonly<{ at: string }>) {
     [at],
   );
   return (
-    <time dateTime={at} title={zoned.format(new Date(at))} className="whitespace-nowrap tabular-nums">
+    <time dateTime={at} title={fullText(new Date(at))} className="whitespace-nowrap tabular-nums">
       {text}
     </time>
   );

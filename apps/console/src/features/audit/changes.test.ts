@@ -13,6 +13,14 @@ test('fieldChanges pairs the values before and after and leaves out equal ones',
   ]);
 });
 
+test('fieldChanges shows the fields of a record as words, but the names of tags as they are', () => {
+  const after = { limits: { requestsPerMinute: 60 }, tags: { costCentre: 'x' } };
+  expect(fieldChanges({ after }).map((change) => change.after)).toEqual([
+    'Requests per minute: 60',
+    'costCentre: x',
+  ]);
+});
+
 test('fieldChanges shows lists, booleans and times as text, and leaves out fields that were never set', () => {
   const after = { scopes: ['a', 'b'], isOn: true, reason: null, ports: [], at: '2026-11-18T10:00:00.000Z' };
   const texts = fieldChanges({ after }).map((change) => change.after);

@@ -1,4 +1,5 @@
 import { usdText } from '@millrace/sdk/text';
+import { dateFormat } from '../../ui/logic/date-format.ts';
 
 /** The changed fields of an audit entry as text. */
 
@@ -87,7 +88,7 @@ const abbreviations: Readonly<Record<string, string>> = {
 
 const NONE = 'none';
 
-const time = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const time = dateFormat({ dateStyle: 'medium', timeStyle: 'long' });
 
 function valueText(name: string, value: unknown): string {
   if (value === null || value === undefined || value === '') return NONE;
@@ -97,17 +98,20 @@ function valueText(name: string, value: unknown): string {
   if (Array.isArray(value)) {
     return value.length === 0 ? NONE : value.map((each) => valueText(name, each)).join(', ');
   }
-  return recordText(recordOf(value));
+  return recordText(recordOf(value), name === 'tags');
 }
 
 function textOf(name: string, value: string): string {
   if (name.endsWith('NanoUsd') && /^-?\d+$/.test(value)) return usdText(BigInt(value));
-  if (/^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(value)) return time.format(Date.parse(value));
+  if (/^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(value)) return time(new Date(value));
   return value;
 }
 
-function recordText(record: Details): string {
+/** Tenants name the fields of tags; other fields have names of the API, which are shown as words. */
+function recordText(record: Details, isNamedByTenant: boolean): string {
   const entries = Object.entries(record).filter(([name, value]) => valueText(name, value) !== NONE);
   if (entries.length === 0) return NONE;
-  return entries.map(([name, value]) => `${name}: ${valueText(name, value)}`).join(', ');
+  return entries
+    .map(([name, value]) => `${isNamedByTenant ? name : fieldLabel(name)}: ${valueText(name, value)}`)
+    .join(', ');
 }

@@ -19,7 +19,7 @@ import { useToast } from '../../ui/toast.tsx';
 import { download } from '../../api/download.ts';
 import {
   causeKinds,
-  causeLink,
+  entryLink,
   entryKinds,
   entryKindText,
   ledgerCommand,
@@ -51,7 +51,7 @@ const columns: readonly Column<Entry>[] = [
       </span>
     ),
   },
-  { head: 'Cause', cell: ({ cause }) => <Cause cause={cause} /> },
+  { head: 'Cause', cell: ({ id, cause }) => <Cause id={id} cause={cause} /> },
   { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} signed /> },
   {
     head: 'Balance after',
@@ -63,8 +63,8 @@ const columns: readonly Column<Entry>[] = [
 /** A context, because columns are a constant, so that rows are not rendered again at each refresh. */
 const NameOf = createContext<ResourceNames['nameOf']>(() => null);
 
-function Cause({ cause }: Readonly<{ cause: Entry['cause'] }>) {
-  const link = causeLink(cause);
+function Cause({ id, cause }: Pick<Entry, 'id' | 'cause'>) {
+  const link = entryLink({ id, cause });
   const name = use(NameOf)(cause);
   if (link === null) return <span className="text-soft break-all">{`${cause.kind} ${cause.id}`}</span>;
   return (

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { causeLink, entryKindText, ledgerCommand, parseLedgerSearch, ledgerPeriod } from './ledger.ts';
+import {
+  causeLink,
+  entryKindText,
+  entryLink,
+  ledgerCommand,
+  parseLedgerSearch,
+  ledgerPeriod,
+} from './ledger.ts';
 
 describe('parseLedgerSearch', () => {
   it('reads known filters only', () => {
@@ -49,6 +56,15 @@ describe('ledger entry', () => {
       search: { batch: 'bat_1' },
     });
     expect(causeLink({ kind: 'operator', id: 'req_1' })).toBeNull();
+  });
+
+  it('of an operator links to its reason in the audit log', () => {
+    expect(entryLink({ id: 'txn_1', cause: { kind: 'operator', id: 'req_1' } })).toEqual({
+      to: '/audit',
+      search: { resource: 'txn_1' },
+      label: 'Operator: reason',
+    });
+    expect(entryLink({ id: 'txn_1', cause: { kind: 'rental', id: '1042' } })?.to).toBe('/rentals/1042');
   });
 
   it('cannot link outside of its page through its id', () => {

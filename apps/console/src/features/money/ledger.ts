@@ -33,7 +33,7 @@ export function entryKindText(kind: string): string {
 
 export interface CauseLink {
   readonly to: string;
-  readonly search?: { readonly request: string } | { readonly batch: string };
+  readonly search?: { readonly request: string } | { readonly batch: string } | { readonly resource: string };
   readonly label: string;
 }
 
@@ -59,6 +59,12 @@ export function causeLink({ kind, id }: Entry['cause']): CauseLink | null {
     default:
       return null;
   }
+}
+
+/** The audit log has the reason of an operator's entry. */
+export function entryLink({ id, cause }: Pick<Entry, 'id' | 'cause'>): CauseLink | null {
+  if (cause.kind !== 'operator') return causeLink(cause);
+  return { to: '/audit', search: { resource: id }, label: 'Operator: reason' };
 }
 
 const day = /^\d{4}-\d{2}-\d{2}$/;
