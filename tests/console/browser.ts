@@ -26,6 +26,8 @@ export interface TabOptions {
   readonly session?: StorageState;
   /** Errors that are not failures. */
   readonly expected?: readonly RegExp[];
+  /** False for measurements: interception of requests adds time to each. Without it, sign-in attempts share one rate limit. */
+  readonly canIntercept?: boolean;
 }
 
 export type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
@@ -95,9 +97,11 @@ async function withTab<T>(
   context.setDefaultTimeout(ACTION_TIMEOUT_MS);
   // Sign-in attempts are counted per address. Gateways reject this header in CORS, so only /auth gets it.
   const address = randomClientIp();
-  await context.route(`${options.url}/auth/**`, (route) =>
-    route.continue({ headers: { ...route.request().headers(), 'x-forwarded-for': address } }),
-  );
+  if (options.canIntercept !== false) {
+    await context.route(`${options.url}/auth/**`, (route) =>
+      route.continue({ headers: { ...route.request().headers(), 'x-forwarded-for': address } }),
+    );
+  }
   const expected = [...(options.expected ?? [])];
   const errors = watch(context);
   const page = await context.newPage();

@@ -9,6 +9,8 @@ import { startStaticSite } from './static-site.ts';
  */
 
 const ROUNDS = 9;
+/** Longer than any page takes to paint. */
+const SETTLE_MS = 1_500;
 
 await using stack = await openDemoStack();
 await using site = await startStaticSite();
@@ -50,11 +52,11 @@ const readPaint = `new Promise((read) => {
 })`;
 
 function paintOf(url: string, where: string): Promise<Paint> {
-  return browser.withTab({ url, session }, async ({ page, goto }) => {
-    const requests = trackRequests(page);
+  return browser.withTab({ url, session, canIntercept: false }, async ({ page, goto }) => {
     await goto(where);
+    // Not `waitUntilLoaded` at once: its polls run in the page and delay it.
+    await page.waitForTimeout(SETTLE_MS);
     await waitUntilLoaded(page);
-    await requests.ended();
     return page.evaluate<Paint>(readPaint);
   });
 }

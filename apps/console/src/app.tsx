@@ -1,25 +1,24 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { ApiError } from '@millrace/sdk';
 import { lazy, Suspense } from 'react';
+import { cache } from './api/cache.ts';
+import { sleep } from './api/clock.ts';
 import { startSession } from './api/session.tsx';
 import { BackgroundContext } from './app/background.ts';
 import { Toasts } from './ui/toast.tsx';
 import { router } from './router.tsx';
 
-// The SDK already retries. A 401 sends the user to the sign-in page.
-const cache = new QueryClient({
-  defaultOptions: { queries: { retry: false, staleTime: 2_000, refetchOnWindowFocus: true } },
+startSession(cache);
+/** After this time the frame appears without the page. */
+const PAGE_WAIT_MS = 300;
+
+/** Code and data of the first page. React renders them with the frame, since the browser lays out and paints each rendering. */
+export const firstPage = Promise.race([router.load(), sleep(PAGE_WAIT_MS)]).catch(() => {
+  // The router loads the page again when it is rendered, and shows the failure.
 });
 
-startSession(cache);
-// The code of the page loads while React shows the frame.
-for (const { routeId } of router.matchRoutes(router.latestLocation) as readonly {
-  routeId: keyof typeof router.routesById;
-}[]) {
-  void router.loadRouteChunk(router.routesById[routeId]);
-}
-
+// A 401 sends the user to the sign-in page.
 cache.getQueryCache().subscribe((event) => {
   if (event.type !== 'updated' || event.action.type !== 'error') return;
   const error: unknown = event.action.error;

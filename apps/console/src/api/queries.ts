@@ -1,7 +1,7 @@
 import type { Millrace } from '@millrace/sdk';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { invalidate } from './invalidate.ts';
-import { useSession } from './session.tsx';
+import { useSession, type Session } from './session.tsx';
 import { keepPreviousFor } from './keep-previous.ts';
 
 /** Cache key prefixes. The event feed says which of them to invalidate. */
@@ -25,6 +25,22 @@ export type ResourceName =
   | 'admin'
   | 'supplier';
 
+/** A read that both its hook and the route of its page start. */
+export interface ApiRead<Data> {
+  readonly key: readonly [ResourceName, ...unknown[]];
+  readonly read: (client: Millrace, signal: AbortSignal) => Promise<Data>;
+}
+
+export function apiQuery<Data>(
+  { client, place }: Pick<Session, 'client' | 'place'>,
+  { key, read }: ApiRead<Data>,
+) {
+  return {
+    queryKey: [place.organisationId, place.mode, ...key],
+    queryFn: ({ signal }: { readonly signal: AbortSignal }): Promise<Data> => read(client, signal),
+  };
+}
+
 export interface ApiQueryOptions<Data> {
   /** Poll interval, or a function of the data, so that settled data is not polled. */
   readonly refetchMs?: number | false | ((data: Data | undefined) => number | false);
@@ -35,15 +51,14 @@ export interface ApiQueryOptions<Data> {
 
 /** Reads from the API for the organisation and mode of this tab. */
 export function useApiQuery<Data>(
-  key: readonly [ResourceName, ...unknown[]],
-  read: (client: Millrace, signal: AbortSignal) => Promise<Data>,
+  key: ApiRead<Data>['key'],
+  read: ApiRead<Data>['read'],
   options: ApiQueryOptions<Data> = {},
 ) {
-  const { client, place } = useSession();
+  const session = useSession();
   const { refetchMs } = options;
   return useQuery<Data>({
-    queryKey: [place.organisationId, place.mode, ...key],
-    queryFn: ({ signal }) => read(client, signal),
+    ...apiQuery(session, { key, read }),
     enabled: options.enabled ?? true,
     ...(refetchMs === undefined
       ? {}
@@ -51,7 +66,7 @@ export function useApiQuery<Data>(
           refetchInterval:
             typeof refetchMs === 'function' ? (query) => refetchMs(query.state.data) : refetchMs,
         }),
-    ...(options.keepPrevious === true && { placeholderData: keepPreviousFor(place) }),
+    ...(options.keepPrevious === true && { placeholderData: keepPreviousFor(session.place) }),
   });
 }
 

@@ -3,7 +3,7 @@ import { ApiError, type Output, type Millrace } from '@millrace/sdk';
 import { useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { createContext, use, useCallback, useEffect, useMemo, useState, type ReactNode } from 'react';
 import { authCall } from './auth.ts';
-import { clientFor, anonymousClient, type Mode, type OrgContext } from './client.ts';
+import { clientFor, anonymousClient, type OrgContext } from './client.ts';
 import { removeStoredAccount, restoreAccount, storeResult, wasSignedIn } from './stored-account.ts';
 
 export type Me = Output<'getMe'>;
@@ -135,18 +135,39 @@ function storeOrgContext(place: OrgContext): void {
   localStorage.setItem(storageKey, text);
 }
 
+/** The organisation and mode to show: those asked for if the user belongs to the organisation. Null while that is not known. */
+function chooseOrgContext(person: Person | undefined, request: Partial<OrgContext>): OrgContext | null {
+  const memberships = person?.state === 'in' ? person.memberships : [];
+  const chosen =
+    memberships.find(({ organisation }) => organisation.id === request.organisationId) ?? memberships[0];
+  if (chosen === undefined) return null;
+  return { organisationId: chosen.organisation.id, mode: request.mode === 'test' ? 'test' : 'live' };
+}
+
+/** The session before React renders it: of the account that `startSession` restored, or that was read since. */
+export function restoredSession(cache: QueryClient): Pick<Session, 'client' | 'place' | 'may'> | null {
+  const place = chooseOrgContext(cache.getQueryData<Person>(personKey), readStoredOrgContext());
+  if (place === null) return null;
+  const me = cache.getQueryData<Me>(meQuery(place).queryKey);
+  return me === undefined ? null : { client: clientFor(place), place, may: permissionsOf(me) };
+}
+
+function permissionsOf({ scopes }: Me): Session['may'] {
+  const granted = new Set<string>(scopes);
+  return (scope) => granted.has(scope);
+}
+
 /** The organisation and mode of this tab; null while the memberships are not known. */
 export function useOrgContext(
   person: Person,
 ): readonly [OrgContext | null, (next: Partial<OrgContext>) => void] {
   const [request, setRequest] = useState(readStoredOrgContext);
-  const memberships = person.state === 'in' ? person.memberships : [];
-  const chosen =
-    memberships.find(({ organisation }) => organisation.id === request.organisationId) ?? memberships[0];
-  const organisationId = chosen?.organisation.id;
-  const mode: Mode = request.mode === 'test' ? 'test' : 'live';
+  const { organisationId, mode } = chooseOrgContext(person, request) ?? {
+    organisationId: null,
+    mode: 'live',
+  };
   const place = useMemo(
-    () => (organisationId === undefined ? null : { organisationId, mode }),
+    () => (organisationId === null ? null : { organisationId, mode }),
     [organisationId, mode],
   );
   useEffect(() => {
@@ -183,14 +204,14 @@ interface SessionProviderProps {
 
 export function SessionProvider({ place, me, memberships, go, children }: SessionProviderProps) {
   const session = useMemo((): Session => {
-    const scopes = new Set<string>(me.scopes);
+    const may = permissionsOf(me);
     return {
       client: clientFor(place),
       place,
       me,
       memberships,
-      may: (scope) => scopes.has(scope),
-      mayNot: (scope) => !scopes.has(scope) && scopeReason(me, place, scope),
+      may,
+      mayNot: (scope) => !may(scope) && scopeReason(me, place, scope),
       go,
     };
   }, [place, me, memberships, go]);

@@ -117,7 +117,11 @@ interface EntriesProps {
 function Entries({ area, active, menuOpen, onGo }: EntriesProps) {
   const list = useRef<HTMLElement>(null);
   useEffect(() => {
-    list.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest' });
+    // Just before the browser lays out the frame, so that it lays out the page once.
+    const frame = requestAnimationFrame(() =>
+      list.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest' }),
+    );
+    return () => cancelAnimationFrame(frame);
   }, [active, menuOpen]);
   return (
     <nav ref={list} aria-label={area.label}>

@@ -4,6 +4,7 @@ import { useSession } from '../../api/session.tsx';
 import { useDebounced } from '../../ui/logic/use-debounced.ts';
 import type { QuoteState } from './blockers.ts';
 import type { Budget } from '../money/budgets.ts';
+import { budgetsRead, useBalance } from '../money/use-spending.ts';
 import type { Draft, ParsedDraft } from './draft.ts';
 import { countIssue, toQuoteRequest, type QuoteRequest, type RentalSpec } from '../catalog/selection.ts';
 
@@ -77,15 +78,8 @@ const noBudgets: readonly Budget[] = [];
 export function useBalanceAndBudgets() {
   const { may } = useSession();
   const enabled = may('billing:read');
-  const balance = useApiQuery(['money', 'balance'], (client, signal) => client.balance.get({}, { signal }), {
-    enabled,
-    refetchMs: REFETCH_MS,
-  });
-  const budgets = useApiQuery(
-    ['money', 'budgets', 'all'],
-    async (client, signal) => client.budgets.list({ limit: 200 }, { signal }).all(),
-    { enabled },
-  );
+  const balance = useBalance(enabled);
+  const budgets = useApiQuery(budgetsRead.key, budgetsRead.read, { enabled });
   return {
     availableNanoUsd: balance.data?.availableNanoUsd ?? null,
     isFrozen: balance.data?.frozen === true,

@@ -13,6 +13,7 @@ import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Problem, QueryView } from '../../ui/states.tsx';
 import { attemptFor, type IdempotentAttempt } from '../create/idempotency.ts';
 import { FORM_ID } from '../create/form-id.ts';
+import { useBalance } from '../money/use-spending.ts';
 import { KeysCard, useSshKeys } from '../create/keys-card.tsx';
 import { freeGpus, gpuLabel, hardwareTexts, networkTexts, perHour, type Machine } from './machine.ts';
 import {
@@ -76,21 +77,12 @@ function MachineNotFound({ nodeName }: Readonly<{ nodeName: string }>) {
   );
 }
 
-function useBalance() {
-  const { may } = useSession();
-  const isShown = may('billing:read');
-  return useApiQuery(['money', 'balance'], async (client, signal) => client.balance.get({}, { signal }), {
-    enabled: isShown,
-    refetchMs: 10_000,
-  });
-}
-
 function Rent({ machine }: Readonly<{ machine: Machine }>) {
   const session = useSession();
   const navigate = useNavigate();
   const [draft, setDraft] = useState(newDraft);
   const keys = useSshKeys();
-  const balance = useBalance();
+  const balance = useBalance(session.may('billing:read'));
   const attempt = useRef<IdempotentAttempt | null>(null);
   const create = useApiMutation(
     (client, order: CreateInstanceRequest) => {

@@ -11,14 +11,13 @@ import { QueryView } from '../../ui/states.tsx';
 import { useNow } from '../../ui/time.tsx';
 import type { Balance } from '../money/runway.ts';
 import type { SpendDay } from '../money/spend.ts';
-import { useBalance, useSpendDays } from '../money/use-spending.ts';
+import { budgetsRead, useBalance, useSpendDays } from '../money/use-spending.ts';
 import { ActivityCard } from './activity-card.tsx';
-import { readRecentEvents } from './activity.ts';
 import { attentionItems } from './attention.ts';
 import { CostFigures } from './cost-figures.tsx';
+import { eventsRead, resourcesRead, webhooksRead } from './reads.ts';
 import { ResourcesCard } from './resources-card.tsx';
 import { useOnboarding } from './use-onboarding.ts';
-import { useResources } from './use-resources.ts';
 
 /** Running resources, their cost, items that need attention, and recent events. */
 export function OverviewPage() {
@@ -28,8 +27,7 @@ export function OverviewPage() {
   const days = useSpendDays(maySeeMoney);
   const lists = useAttentionLists();
   const resources = useResources();
-  // The largest response, of which the page shows the least.
-  const events = useRecentEvents(!resources.isLoading);
+  const events = useRecentEvents();
   const { isLoading, steps, onDismiss } = useOnboarding();
   const header = (
     <PageHeader
@@ -99,30 +97,28 @@ function bothLoaded(
   };
 }
 
-function useRecentEvents(enabled: boolean) {
+function useResources() {
+  const { key, read } = resourcesRead(useSession().may);
+  return useApiQuery(key, read, { refetchMs: 10_000 });
+}
+
+function useRecentEvents() {
   const { may, place } = useSession();
-  const mayRead = may('events:read');
-  const query = useApiQuery(
-    ['overview', 'activity'],
-    (client, signal) => readRecentEvents(client, place.mode, signal),
-    { refetchMs: 15_000, enabled: enabled && mayRead },
-  );
-  return { ...query, isLoading: mayRead && query.isPending };
+  const { key, read } = eventsRead(place.mode);
+  return useApiQuery(key, read, { refetchMs: 15_000, enabled: may('events:read') });
 }
 
 /** Read with the first requests of the page, although their items appear later. */
 function useAttentionLists() {
   const { may } = useSession();
-  const budgets = useApiQuery(
-    ['money', 'budgets', 'all'],
-    (client, signal) => client.budgets.list({ limit: 100 }, { signal }).all(),
-    { refetchMs: 30_000, enabled: may('billing:read') },
-  );
-  const webhooks = useApiQuery(
-    ['webhooks', 'all'],
-    (client, signal) => client.webhooks.list({ limit: 100 }, { signal }).all(),
-    { refetchMs: 30_000, enabled: may('webhooks:read') },
-  );
+  const budgets = useApiQuery(budgetsRead.key, budgetsRead.read, {
+    refetchMs: 30_000,
+    enabled: may('billing:read'),
+  });
+  const webhooks = useApiQuery(webhooksRead.key, webhooksRead.read, {
+    refetchMs: 30_000,
+    enabled: may('webhooks:read'),
+  });
   return { budgets, webhooks };
 }
 

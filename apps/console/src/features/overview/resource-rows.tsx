@@ -11,7 +11,7 @@ import {
 import { RentalState } from '../rentals/rental-state.tsx';
 import { rentalHardwareText } from '../rentals/rental.ts';
 import { VolumeState } from '../volumes/volume-state.tsx';
-import type { Resources } from './use-resources.ts';
+import type { Resources } from './reads.ts';
 
 export interface ResourceRow extends RunningCost {
   readonly about: string;

@@ -1,3 +1,4 @@
+import type { UseQueryResult } from '@tanstack/react-query';
 import { Server } from 'lucide-react';
 import { useSession } from '../../api/session.tsx';
 import { LinkButton, TextLink } from '../../ui/link.tsx';
@@ -7,7 +8,7 @@ import { EmptyState, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { HourlyCost } from '../rentals/hourly-cost.tsx';
 import { resourceRows, type ResourceRow } from './resource-rows.tsx';
-import type { useResources } from './use-resources.ts';
+import type { Resources } from './reads.ts';
 
 const ROWS_SHOWN = 8;
 
@@ -34,7 +35,7 @@ const columns: readonly Column<ResourceRow>[] = [
   },
 ];
 
-export function ResourcesCard({ resources }: Readonly<{ resources: ReturnType<typeof useResources> }>) {
+export function ResourcesCard({ resources }: Readonly<{ resources: UseQueryResult<Resources> }>) {
   const {
     place: { mode },
   } = useSession();

@@ -1,6 +1,8 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { startReads } from '../../api/start-reads.ts';
 import { insideRoute } from '../../app/root-routes.tsx';
-import { parseRentalSearch, parseRentalsSearch } from './search.ts';
+import { parseRentalSearch, parseRentalsSearch, rentalIdParam } from './search.ts';
+import { rentalRead } from './use-rental.ts';
 
 export const rentalRoutes = [
   createRoute({
@@ -13,6 +15,10 @@ export const rentalRoutes = [
     getParentRoute: () => insideRoute,
     path: 'rentals/$rentalId',
     validateSearch: parseRentalSearch,
+    loader: (match) => {
+      const rentalId = rentalIdParam(match.params.rentalId);
+      return startReads(match, () => (rentalId === null ? [] : [rentalRead(rentalId)]));
+    },
     component: lazyRouteComponent(() => import('./detail/rental-page.tsx'), 'RentalPage'),
   }),
 ] as const;

@@ -25,6 +25,11 @@ export interface RentalsSearch {
   readonly until?: string;
 }
 
+/** Null for a path that names no rental. */
+export function rentalIdParam(text: string): number | null {
+  return /^\d{1,10}$/.test(text) ? Number(text) : null;
+}
+
 /** A local date such as `2026-11-16`. */
 export function dayParam(value: unknown): string | undefined {
   const text = textParam(value);

@@ -1,13 +1,17 @@
-import { useApiQuery } from '../../api/queries.ts';
+import { useApiQuery, type ApiRead } from '../../api/queries.ts';
 import { hasEnded, rentalRefetchMs, type Rental, type RentalCost } from './rental.ts';
 import { unpostedAmount } from './receipt.ts';
 
+export function rentalRead(rentalId: number): ApiRead<Rental> {
+  return {
+    key: ['rentals', 'one', rentalId],
+    read: (client, signal) => client.rentals.get({ rentalId }, { signal }),
+  };
+}
+
 export function useRental(rentalId: number, { enabled } = { enabled: true }) {
-  return useApiQuery<Rental>(
-    ['rentals', 'one', rentalId],
-    (client, signal) => client.rentals.get({ rentalId }, { signal }),
-    { refetchMs: rentalRefetchMs, enabled },
-  );
+  const { key, read } = rentalRead(rentalId);
+  return useApiQuery(key, read, { refetchMs: rentalRefetchMs, enabled });
 }
 
 const costMs = 5_000;

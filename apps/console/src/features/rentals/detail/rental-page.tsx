@@ -14,7 +14,7 @@ import { OverviewTab } from './overview-tab.tsx';
 import { rentalTitle, rentalHardwareText, type Rental } from '../rental.ts';
 import { RentalActions } from '../dialogs/rental-actions.tsx';
 import { RentalState } from '../rental-state.tsx';
-import type { RentalSearch, RentalTab } from '../search.ts';
+import { rentalIdParam, type RentalSearch, type RentalTab } from '../search.ts';
 import { SettingsTab } from './settings-tab.tsx';
 import { StateCard } from './state-card.tsx';
 import { useRental } from '../use-rental.ts';
@@ -27,10 +27,10 @@ const back = (
 );
 
 export function RentalPage() {
-  const { rentalId } = useParams({ from: '/shell/inside/rentals/$rentalId' });
+  const rentalId = rentalIdParam(useParams({ from: '/shell/inside/rentals/$rentalId' }).rentalId);
   const search = useSearch({ from: '/shell/inside/rentals/$rentalId' });
-  return /^\d{1,10}$/.test(rentalId) ? (
-    <RentalDetail rentalId={Number(rentalId)} search={search} />
+  return rentalId !== null ? (
+    <RentalDetail rentalId={rentalId} search={search} />
   ) : (
     <>
       <PageHeader title="Rental not found" back={back} />
