@@ -8,7 +8,6 @@ import { findCommand } from '../src/framework/manifest.ts';
 import { nounGroups } from '../src/framework/nouns.ts';
 import { globalFlags, parseArguments } from '../src/framework/parse.ts';
 import { manifest } from '../src/manifest.generated.ts';
-import { version } from '../src/version.ts';
 import { generatedFiles } from './files.ts';
 import { generatedOperations } from './operations.ts';
 import { source } from './manifest.ts';
@@ -207,9 +206,4 @@ it('no advice of the CLI names API requests', () => {
     ...['WEBHOOK_EVENT_INVALID', 'RATE_LIMITED'],
   ]);
   expect(speaking.filter((reason) => !fine.has(reason) && adviceByReason[reason] === undefined)).toEqual([]);
-});
-
-it('the version equals that of the package', async () => {
-  const text = await readFile(join(source, '..', 'package.json'), 'utf8');
-  expect((JSON.parse(text) as { version: string }).version).toBe(version);
 });

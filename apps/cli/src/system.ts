@@ -6,10 +6,10 @@ import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Writable } from 'node:stream';
+import { version } from '@millrace/sdk/version';
 import type { Capture, CliClock, Files, LineReader, Prompt, Spawn, System } from './framework/context.ts';
 import { CliError } from './framework/errors.ts';
 import type { Interrupts } from './interrupts.ts';
-import { version } from './version.ts';
 
 /** The real system: the only file that accesses the clock, the disk, the terminal and other programs. */
 

@@ -13,7 +13,7 @@ import type { Resources } from './resources.generated.ts';
 import { singleResponseStream, reconnectingStream, EventStream, StreamPromise } from './stream.ts';
 import { send, timeoutOf } from './transport.ts';
 import type { Call, ResponseOutcome, Transport } from './transport.ts';
-import { version } from './version.ts';
+import { version } from './version.generated.ts';
 import { createWaiters } from './wait.ts';
 
 /** The result of a call: a promise of a response, a list or a stream. */

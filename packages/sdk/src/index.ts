@@ -30,5 +30,5 @@ export type { CallInput } from './request.ts';
 export type * from './resources.generated.ts';
 export { EventStream, StreamPromise } from './stream.ts';
 export type { Output, Input, Item, StreamItem } from './types.ts';
-export { version } from './version.ts';
+export { version } from './version.generated.ts';
 export type { Instance, Rental, RentalStep, Volume, WaitOptions, WaitStep } from './wait.ts';

@@ -8,11 +8,13 @@ import path from 'node:path';
 import { scaledLimitMs } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stageCli } from './cli-package.ts';
+import { releaseVersion } from './release-version.ts';
+import { testedNodes } from './tested-nodes.fixture.ts';
 
 /** Tests the CLI as users get it: packed, installed in an empty folder, and run on every supported Node. */
 
 const root = path.join(import.meta.dirname, '../../..');
-const nodes = ['node22', 'node24'].map((name) => path.join(root, 'node_modules', name, 'bin'));
+const nodes = testedNodes();
 let scratch: string;
 let home: string;
 let packedBytes: number;
@@ -66,10 +68,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const golden = (name: string): string => readFileSync(path.join(root, 'apps/cli/golden', name), 'utf8');
 
-test('CLI package: prints its help on Node 22 and 24', async () => {
-  const version = JSON.parse(readFileSync(path.join(root, 'apps/cli/package.json'), 'utf8')) as {
-    version: string;
-  };
+test('CLI package: prints its help on each supported Node', async () => {
   for (const node of nodes) {
     const help = await millrace(node, ['--help']);
     expect(help.stderr, node).toBe('');
@@ -77,7 +76,7 @@ test('CLI package: prints its help on Node 22 and 24', async () => {
     // One hand-written command and one generated from the contract.
     expect(golden('rental.txt')).toContain((await millrace(node, ['rental', 'create', '--help'])).stdout);
     expect(golden('admin.txt')).toContain((await millrace(node, ['admin', 'price', 'end', '--help'])).stdout);
-    expect((await millrace(node, ['--version'])).stdout).toBe(`millrace ${version.version}\n`);
+    expect((await millrace(node, ['--version'])).stdout).toBe(`millrace ${releaseVersion()}\n`);
   }
 });
 
@@ -126,7 +125,7 @@ const noNetwork = `--import=data:text/javascript,${encodeURIComponent(
 )}`;
 
 test('CLI package: help, versions and completions make no network call', async () => {
-  const [node = ''] = nodes;
+  const [node] = nodes;
   for (const args of [
     ['--help'],
     ['rental', 'create', '--help'],
@@ -163,7 +162,7 @@ test('CLI package: prints help within 200 ms of processor time', async () => {
 });
 
 test('CLI package: completes in bash', async () => {
-  const [node = ''] = nodes;
+  const [node] = nodes;
   const script = `
     export PATH="${path.join(home, 'node_modules/.bin')}:${node}:$PATH"
     eval "$(millrace completion bash)"

@@ -1,7 +1,8 @@
 import { contract } from '@millrace/contract';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { printOperations, printReasons, printResources } from './print-sdk.ts';
+import { printOperations, printReasons, printResources, printVersion } from './print-sdk.ts';
 import type { Uncallable } from './print-sdk.ts';
+import { releaseVersion } from './release-version.ts';
 
 /** Writes the generated files of the SDK and checks whether they are current. */
 
@@ -17,6 +18,7 @@ export function generatedFiles(): Readonly<Record<string, string>> {
     'operations.generated.ts': printOperations(contract, uncallable),
     'reasons.generated.ts': printReasons(),
     'resources.generated.ts': printResources(contract),
+    'version.generated.ts': printVersion(releaseVersion()),
   };
 }
 

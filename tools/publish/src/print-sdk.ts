@@ -15,6 +15,11 @@ const head = (from: string): string =>
 
 export type Uncallable = Readonly<Record<string, string>>;
 
+export function printVersion(version: string): string {
+  return `${head('the package.json of the repository')}export const version = '${version}';
+`;
+}
+
 export function printOperations(contract: Contract, uncallable: Uncallable): string {
   const lines = callableOperations(contract, uncallable).map(
     (operation) => `  ${operation.id}: ${literal(entryOf(operation))},`,

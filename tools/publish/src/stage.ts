@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { isolatedDeclarationSync } from 'rolldown/experimental';
 import { printOperationTypes } from './print-operation-types.ts';
+import { releaseVersion } from './release-version.ts';
 
 /** Creates a folder for `npm pack` and `npm publish`: JavaScript with types and a manifest, while the repository runs sources. */
 
@@ -115,7 +116,7 @@ function manifestOf(what: StagedPackage, source: string): object {
   );
   return {
     name: own['name'],
-    version: own['version'],
+    version: releaseVersion(),
     description: what.description,
     keywords: what.keywords,
     license: own['license'],
