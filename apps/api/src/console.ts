@@ -3,12 +3,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '@millrace/platform/fault';
 import type { HttpServer } from '@millrace/platform/http';
+import { productFolder } from '@millrace/platform/release';
 
 type Request = Parameters<HttpServer['admitFile']>[0];
 type Reply = Parameters<HttpServer['admitFile']>[1];
 
 /** Output folder of `npm run console:build`. */
-export const consoleFolder = path.join(import.meta.dirname, '..', '..', 'console', 'dist');
+export const consoleFolder = path.join(productFolder, 'apps', 'console', 'dist');
 
 export interface ConsoleOptions {
   readonly folder: string;

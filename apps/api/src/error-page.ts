@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import type { HttpServer } from '@millrace/platform/http';
+import { productFolder } from '@millrace/platform/release';
 
-const source = new URL('../../../docs/errors.md', import.meta.url);
+const source = path.join(productFolder, 'docs', 'errors.md');
 
 /** The page that `docUrl` of every error names. It needs no key, because a client with an error might have none that works. */
 export function serveErrorPage(server: HttpServer): void {

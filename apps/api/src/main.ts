@@ -11,16 +11,12 @@ import { ConfigError } from '@millrace/platform/config';
 import { createDb, processRoles, requireSchema, watchClock } from '@millrace/platform/db';
 import { systemEnvelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
-import {
-  createLifecycle,
-  installSignalHandlers,
-  readBuildInfo,
-  type BuildInfo,
-} from '@millrace/platform/lifecycle';
+import { createLifecycle, installSignalHandlers } from '@millrace/platform/lifecycle';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { secondsToMs } from '@millrace/platform/money';
 import { connectNatsInBackground, natsOptionsOf } from '@millrace/platform/nats';
+import { readBuildInfo, type BuildInfo } from '@millrace/platform/release';
 import { tlsFilesOf, watchTlsFiles } from '@millrace/platform/tls';
 import { createSealer } from '@millrace/platform/secrets';
 import { startTelemetry } from '@millrace/platform/telemetry';

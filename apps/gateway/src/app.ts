@@ -20,10 +20,10 @@ import {
   createHealthHandler,
   createLifecycle,
   NotReadyError,
-  readBuildInfo,
   startHealthServer,
   type Lifecycle,
 } from '@millrace/platform/lifecycle';
+import { readBuildInfo } from '@millrace/platform/release';
 import { createMisroutedFinder } from '@millrace/platform/http/misrouted';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger, type Logger } from '@millrace/platform/log';

@@ -4,12 +4,12 @@ import { systemClock } from '@millrace/platform/clock';
 import {
   createHealthHandler,
   createLifecycle,
-  readBuildInfo,
   startHealthServer,
   startLoop,
   type Lifecycle,
   type Loop,
 } from '@millrace/platform/lifecycle';
+import { readBuildInfo } from '@millrace/platform/release';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { tlsFilesOf, watchTlsFiles } from '@millrace/platform/tls';
 import { AcceptedClients, watchAcceptedClients } from './accepted-clients.ts';

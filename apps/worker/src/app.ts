@@ -21,11 +21,11 @@ import { createIdSource } from '@millrace/platform/ids';
 import {
   createHealthHandler,
   createLifecycle,
-  readBuildInfo,
   startHealthServer,
   startLoop,
   type Lifecycle,
 } from '@millrace/platform/lifecycle';
+import { readBuildInfo } from '@millrace/platform/release';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { createSmtpMailer, type Mailer } from '@millrace/platform/mail';
 import { connectNatsInBackground, natsOptionsOf, type BackgroundNatsClient } from '@millrace/platform/nats';

@@ -30,6 +30,8 @@ export async function renderPdf(invoice: Invoice): Promise<Buffer> {
     margin: page.margin,
     bufferPages: true,
     lang: 'en',
+    // Without this the library loads Helvetica, from a path that a bundle does not have.
+    font: '',
     info: {
       Title: `Invoice ${number}`,
       Author: firstLine(invoice.issuer),

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { productFolder } from '../release/index.ts';
 
-export const migrationsDirectory = fileURLToPath(new URL('../../../../db/migrations/', import.meta.url));
+export const migrationsDirectory = join(productFolder, 'db', 'migrations');
 
 export interface MigrationFile {
   readonly version: number;

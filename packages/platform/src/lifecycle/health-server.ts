@@ -6,7 +6,7 @@ import {
   startMonitorServer,
   type MonitorServer,
 } from '../telemetry/monitor-server.ts';
-import type { BuildInfo } from './build-info.ts';
+import type { BuildInfo } from '../release/index.ts';
 import type { Lifecycle } from './lifecycle.ts';
 
 export interface HealthOptions {

@@ -10,6 +10,5 @@ export {
   type HealthHandler,
   type HealthOptions,
 } from './health-server.ts';
-export { readBuildInfo, type BuildInfo } from './build-info.ts';
 export { startLoop, type Loop, type LoopOptions, type StartLoop } from './loop.ts';
 export { nodeFlags } from './node-flags.ts';

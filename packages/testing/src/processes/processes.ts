@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '@millrace/platform/clock';
 import { nodeFlags } from '@millrace/platform/lifecycle';
@@ -7,6 +8,9 @@ import { nodeFlags } from '@millrace/platform/lifecycle';
 const repositoryRoot = fileURLToPath(new URL('../../../../', import.meta.url));
 /** Node's compile cache, because tests start the same programs many times. */
 const compileCache = `${repositoryRoot}.millrace/compile-cache`;
+
+/** A folder of `npm run release -- server`, whose programs tests start instead of the sources. */
+const releaseOfTests = process.env['MILLRACE_TEST_RELEASE'] ?? null;
 
 export interface StartProcessOptions {
   /** Shown in errors: `worker-a`. */
@@ -18,6 +22,8 @@ export interface StartProcessOptions {
   readonly env: Readonly<Record<string, string>>;
   /** A URL that responds 2xx when the process is ready. Without it the process counts as ready once spawned. */
   readonly readyUrl?: string;
+  /** Start the program of this release instead of its source; null for the source. */
+  readonly releaseFolder?: string | null;
 }
 
 /** A third-party program, such as an engine for one test. */
@@ -56,15 +62,21 @@ const STOP_GRACE_MS = 120_000;
 
 /** Starts one of our programs as a separate process with the Node of the test. */
 export async function startProcess(options: StartProcessOptions): Promise<TestProcess> {
-  const { name, entry, args = [], env, readyUrl } = options;
+  const { name, entry, args = [], env, readyUrl, releaseFolder = releaseOfTests } = options;
   return startCommand({
     name,
     file: process.execPath,
-    args: [...nodeFlags, entry, ...args],
+    args: [...nodeFlags, programFile(entry, releaseFolder), ...args],
     env: { NODE_COMPILE_CACHE: compileCache, ...env },
     folder: repositoryRoot,
     ...(readyUrl === undefined ? {} : { readyUrl }),
   });
+}
+
+/** `apps/api/src/main.ts` is `lib/api.js` in a release. */
+function programFile(entry: string, releaseFolder: string | null): string {
+  const [, app] = /^apps\/(\w+)\/src\/main\.ts$/.exec(entry) ?? [];
+  return releaseFolder === null || app === undefined ? entry : join(releaseFolder, 'lib', `${app}.js`);
 }
 
 export async function startCommand(options: StartCommandOptions): Promise<TestProcess> {

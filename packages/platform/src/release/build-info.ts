@@ -1,19 +1,28 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import manifest from '../../package.json' with { type: 'json' };
+import { productFolder } from './product-folder.ts';
 
 /** The release that runs, reported by every process. */
 export interface BuildInfo {
   readonly version: string;
-  /** Null if it is unknown: neither configured nor in a clone of the repository. */
+  /** Null if it is unknown: neither configured, nor in a package or a clone of the repository. */
   readonly commit: string | null;
 }
 
-const repository = join(import.meta.dirname, '../../../..');
+/** All parts of a release have the version of its manifest. The commit is the configured one, the package's or that of the clone. */
+export function readBuildInfo(commit: string | null, root = productFolder): BuildInfo {
+  const release = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Readonly<
+    Record<string, unknown>
+  >;
+  return {
+    version: String(release['version']),
+    commit: commit ?? packagedCommit(release) ?? readGitCommit(join(root, '.git')),
+  };
+}
 
-/** All packages of a release have one version. The commit is the configured one or that of the clone. */
-export function readBuildInfo(commit: string | null, root = repository): BuildInfo {
-  return { version: manifest.version, commit: commit ?? readGitCommit(join(root, '.git')) };
+/** The build of a package writes the commit to its manifest. */
+function packagedCommit(release: Readonly<Record<string, unknown>>): string | null {
+  return typeof release['commit'] === 'string' ? release['commit'] : null;
 }
 
 function readGitCommit(folder: string): string | null {

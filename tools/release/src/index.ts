@@ -1,0 +1,2 @@
+export { serverPrograms } from './bundle-server.ts';
+export { stageServer, type StagedServer } from './stage-server.ts';

@@ -1,0 +1,74 @@
+import { buildConsole, builtFolder } from '@millrace/console-tools';
+import { readBuildInfo } from '@millrace/platform/release';
+import fs from 'node:fs';
+import path from 'node:path';
+import { bundleServer } from './bundle-server.ts';
+import type { BundledPackage } from './bundled-packages.ts';
+import { repositoryRoot } from './repository.ts';
+
+/** Files that programs read at run time. Their place is the same as in the repository. */
+const files: readonly string[] = [
+  'LICENSE',
+  'db/migrations',
+  'docs/errors.md',
+  ...packageFiles('dejavu-fonts-ttf', ['LICENSE', 'ttf/DejaVuSans.ttf', 'ttf/DejaVuSans-Bold.ttf']),
+  ...packageFiles('@fontsource/unifont', ['LICENSE', 'files/unifont-latin-400-normal.woff']),
+];
+
+/** Files of packages, and the manifest without which they are not found. */
+function packageFiles(name: string, names: readonly string[]): readonly string[] {
+  return ['package.json', ...names].map((file) => `node_modules/${name}/${file}`);
+}
+
+/** Node that runs the programs. */
+const OLDEST_NODE = '>=24.0.0';
+
+export interface StagedServer {
+  readonly version: string;
+  /** Null outside a clone. */
+  readonly commit: string | null;
+  readonly packages: readonly BundledPackage[];
+}
+
+/** Writes everything that a server needs besides Node and its engines to `folder`, which is created or replaced. */
+export async function stageServer(folder: string): Promise<StagedServer> {
+  refuseOtherFolder(folder);
+  const { version, commit } = readBuildInfo(null);
+  buildConsole();
+  const partial = `${folder}.partial`;
+  fs.rmSync(partial, { recursive: true, force: true });
+  const packages = await bundleServer(path.join(partial, 'lib'));
+  for (const file of files)
+    fs.cpSync(path.join(repositoryRoot, file), path.join(partial, file), { recursive: true });
+  fs.cpSync(builtFolder, path.join(partial, 'apps', 'console', 'dist'), {
+    recursive: true,
+    filter: (file) => !buildRecords.has(path.basename(file)),
+  });
+  const manifest = {
+    name: MANIFEST_NAME,
+    version,
+    ...(commit === null ? {} : { commit }),
+    private: true,
+    license: 'Apache-2.0',
+    type: 'module',
+    engines: { node: OLDEST_NODE },
+  };
+  fs.writeFileSync(path.join(partial, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  fs.rmSync(folder, { recursive: true, force: true });
+  fs.renameSync(partial, folder);
+  return { version, commit, packages };
+}
+
+const MANIFEST_NAME = 'millrace-server';
+/** The console's build has them for later builds. */
+const buildRecords: ReadonlySet<string> = new Set(['.built.json', '.vite']);
+
+function refuseOtherFolder(folder: string): void {
+  if (!fs.existsSync(folder) || fs.readdirSync(folder).length === 0) return;
+  const manifest = path.join(folder, 'package.json');
+  const name =
+    fs.existsSync(manifest) && (JSON.parse(fs.readFileSync(manifest, 'utf8')) as { name?: string }).name;
+  if (name !== MANIFEST_NAME) {
+    throw new Error(`${folder} contains files that are not of an earlier build. Use an empty folder.`);
+  }
+}
