@@ -1,9 +1,9 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import { nanoUsd } from '@millrace/platform/money';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
 import { createRandom } from '@millrace/testing';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createBudget, type RecallCredit } from '../ledger/index.ts';
+import { applyLedger, createBudget, requireLedgerSuccess, type RecallCredit } from '../ledger/index.ts';
 import { listRequiredActions, sweepDueShards, sweepMeters } from './index.ts';
 import { burnRateOf } from './dunning.ts';
 import {
@@ -13,6 +13,7 @@ import {
   readBurnRate,
 } from './dunning.store.ts';
 import { checkWalletsLoop } from './loops.ts';
+import type { Meter } from './meter.ts';
 import { lockRunningMeters } from './meters.store.ts';
 import { allShards, createMeteringHarness, HOUR_MS, MINUTE_MS, quiet, usd } from './metering.fixture.ts';
 
@@ -200,22 +201,64 @@ describe('wallet that runs out of money', () => {
   });
 });
 
+/** A meter with the hold of its order, which is smaller than the cost of its retention. */
+async function openFromOrder(orgId: OrgId): Promise<Meter> {
+  const cause = { kind: 'rental', id: 'large-disk' };
+  const order = { orgId, mode: 'live', cause, step: 'create', amount: usd(4.5), demand: 'new' } as const;
+  const [held] = await harness.db.transaction({ name: 'order', isolation }, (tx) =>
+    applyLedger(tx, [{ do: 'hold', ...order }]),
+  );
+  return harness.open(orgId, {
+    cause,
+    holdId: requireLedgerSuccess(held).holdId,
+    funding: { kind: 'ahead', retentionMs: 72 * HOUR_MS, retentionRatePerHour: usd(0.4) },
+  });
+}
+
+describe('order whose hold does not contain the retention', () => {
+  it('is not stopped before its first posting, which adds the retention', async () => {
+    const orgId = await harness.organisation(1_000);
+    const meter = await openFromOrder(orgId);
+    await pass(50_000, 10_000);
+    expect(await actionsOf(orgId)).toEqual([]);
+    await pass(3 * HOUR_MS, 30_000);
+    expect(await actionsOf(orgId)).toEqual([]);
+    expect((await harness.balance(orgId)).held).toBeGreaterThan(usd(0.4 * 72));
+    await harness.close(meter);
+  });
+
+  it('is stopped after its first posting if a budget has too little for the retention', async () => {
+    const orgId = await harness.organisation(1_000);
+    await createStoppingBudget(orgId, usd(10));
+    const meter = await openFromOrder(orgId);
+    await pass(50_000, 10_000);
+    expect(await actionsOf(orgId)).toEqual([]);
+    await pass(2 * MINUTE_MS, 30_000);
+    expect(await actionsOf(orgId)).toMatchObject([{ action: 'stop', reason: 'budget' }]);
+    await harness.close(meter);
+  });
+});
+
+function createStoppingBudget(orgId: OrgId, limit: NanoUsd): Promise<unknown> {
+  return harness.db.transaction({ name: 'budget', isolation }, (tx) =>
+    createBudget(tx, {
+      orgId,
+      mode: 'live',
+      name: 'all',
+      keyIds: null,
+      period: 'total',
+      limit,
+      thresholdsPercent: [100],
+      onExceeded: 'stop_everything',
+    }),
+  );
+}
+
 describe('stop_everything budget', () => {
   it('requires a stop although the wallet has money, and cancels it after the resource ended', async () => {
     const orgId = await harness.organisation(1_000);
     const meter = await harness.open(orgId);
-    await harness.db.transaction({ name: 'budget', isolation }, (tx) =>
-      createBudget(tx, {
-        orgId,
-        mode: 'live',
-        name: 'all',
-        keyIds: null,
-        period: 'total',
-        limit: usd(7),
-        thresholdsPercent: [100],
-        onExceeded: 'stop_everything',
-      }),
-    );
+    await createStoppingBudget(orgId, usd(7));
     await pass(4 * HOUR_MS, 10 * MINUTE_MS);
     expect(await actionsOf(orgId)).toMatchObject([{ action: 'stop', reason: 'budget' }]);
     expect(await stepOf(orgId)).toBe('fine');

@@ -173,7 +173,10 @@ export async function requireStopsOfWallet(
   return Number(numAffectedRows ?? 0n);
 }
 
-/** Stops meters whose hold a budget does not let grow. A due meter was not renewed yet, so its hold is ignored. */
+/**
+ * Stops meters whose hold a budget does not let grow. The hold of a due meter was not renewed yet. That of an order, before its first
+ * posting, does not contain the retention yet. Both are ignored.
+ */
 export async function requireStopsOfExhausted(
   tx: Tx,
   wallet: WalletRef,
@@ -185,6 +188,7 @@ export async function requireStopsOfExhausted(
       from meters dry
      where org_id = ${toUuid(wallet.orgId)} and mode = ${wallet.mode} and state = 'open' and funding = 'ahead'
        and covered_until - retention_ms * interval '1 millisecond' <= ${times.dryBy} and next_post_at > ${times.now}
+       and postings > 0
        and not exists (select 1 from required_actions asked
                         where (asked.org_id, asked.mode, asked.cause_kind, asked.cause_id, asked.action)
                             = (dry.org_id, dry.mode, dry.cause_kind, dry.cause_id, 'stop')
