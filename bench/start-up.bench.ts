@@ -9,9 +9,11 @@ import {
   engineEnv,
   freePorts,
   startProcess,
+  startWorkerProcess,
   testNames,
   type StartProcessOptions,
   type TestDatabase,
+  type TestNames,
 } from '@millrace/testing';
 
 /** Start and memory of the programs of a release, compared with their sources and with a bare server. */
@@ -30,10 +32,14 @@ interface Start {
   readonly memoryMib: number;
 }
 
+interface Installation {
+  readonly database: TestDatabase;
+  readonly names: TestNames;
+}
+
 type Program = (ports: readonly number[]) => StartProcessOptions;
 
-function programs(database: TestDatabase, release: string): Readonly<Record<string, Program>> {
-  const names = testNames();
+function programs({ database, names }: Installation, release: string): Readonly<Record<string, Program>> {
   const api =
     (releaseFolder: string | null): Program =>
     ([port = 0]) => ({
@@ -94,12 +100,16 @@ const median = (values: readonly number[]): number =>
   values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 async function run({ quick, note }: BenchRun): Promise<BenchReport> {
-  await ensureUp(['postgres', 'valkey', 'nats']);
+  await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
   const folder = mkdtempSync(join(tmpdir(), 'millrace-start-up-'));
   try {
     await stageServer(join(folder, 'server'));
     await using database = await createTestDatabase({ isSynced: true });
-    const sides = Object.entries(programs(database, join(folder, 'server')));
+    const names = testNames();
+    // A gateway is ready when it has the keys, which a worker sends.
+    await using worker = await startWorkerProcess({ database, names });
+    if (!worker.running()) throw new Error(`The worker ended.\n${worker.output()}`);
+    const sides = Object.entries(programs({ database, names }, join(folder, 'server')));
     const starts = new Map<string, Start[]>(sides.map(([name]) => [name, []]));
     // The first round fills the compile cache, as the first start after an installation does. It is not counted.
     for (let round = 0; round <= (quick ? QUICK_ROUNDS : ROUNDS); round += 1) {
