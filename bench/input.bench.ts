@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atMost, defineBench, type BenchAssertion, type BenchReport } from '@millrace/runners';
+import { atMost, defineBench, residentMib, type BenchAssertion, type BenchReport } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { acceptedEncodings } from '../apps/api/src/console.ts';
 import { imageOperations } from '../packages/inference/src/gateway/media/image-operations.ts';
@@ -81,11 +80,6 @@ const UPLOADS = 2_000;
 const PIECES = 16;
 const PIECE = Buffer.alloc(16 * 1024, 0x20);
 const MAX_MIB = 100;
-
-function residentMib(pid: number): number {
-  const [, kib = '0'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kib) / 1024;
-}
 
 interface Uploaded {
   readonly grewMib: number;

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import {
   atLeast,
   atMost,
   defineBench,
+  residentMib,
   type BenchReport,
   type BenchRun,
   type Measure,
@@ -123,11 +123,6 @@ async function measureUpdate(
   }
 }
 
-function residentMib(pid: number): number {
-  const [, kib = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Math.round(Number(kib) / 1024);
-}
-
 const COUNTED_MACHINES = 1_000;
 const BYTES_A_MACHINE = 1_300;
 const PACKED_BYTES_A_MACHINE = 160;
@@ -227,7 +222,7 @@ export const bench = defineBench({
           'update of 1 %, ms, median': Math.round(updatesMs.toSorted((a, b) => a - b)[UPDATES >> 1] ?? 0),
           'update of 1 %, ms, slowest': Math.round(Math.max(...updatesMs)),
           'memory of an api without machines, MiB': emptyMib,
-          'memory of this api, MiB': residentMib(api.pid),
+          'memory of this api, MiB': Math.round(residentMib(api.pid)),
           ...sales.figures,
         },
         bars: [
@@ -264,7 +259,7 @@ async function memoryOfEmpty(database: TestDatabase): Promise<number> {
   const caller = createListingCaller(api.url, 1);
   await waitUntilListed(caller);
   caller.close();
-  return residentMib(api.pid);
+  return Math.round(residentMib(api.pid));
 }
 
 function rounded(value: number): number {

@@ -1,8 +1,16 @@
-import { readFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stageServer } from '@millrace/release';
-import { atMost, defineBench, type BenchReport, type BenchRun } from '@millrace/runners';
+import {
+  atMost,
+  defineBench,
+  median,
+  processorUs,
+  residentMib,
+  type BenchReport,
+  type BenchRun,
+} from '@millrace/runners';
 import { ensureUp } from '@millrace/services';
 import {
   createTestDatabase,
@@ -20,9 +28,7 @@ import {
 
 const ROUNDS = 7;
 const QUICK_ROUNDS = 2;
-const MIB_IN_KIB = 1_024;
-/** Unit of processor times in `/proc`: USER_HZ, which is 100 on every Linux of our platforms. */
-const TICK_MS = 10;
+const US_IN_MS = 1_000;
 
 interface Start {
   /** Time until the process responds to its readiness probe. */
@@ -86,18 +92,12 @@ async function measureStart(program: Program): Promise<Start> {
   const startedAt = performance.now();
   await using started = await startProcess(options);
   const readyMs = performance.now() - startedAt;
-  // The name in parentheses may contain spaces. After it, user and system time are fields 12 and 13.
-  const fields = readFileSync(`/proc/${started.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  const [, kib = ''] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${started.pid}/status`, 'utf8')) ?? [];
   return {
     readyMs,
-    processorMs: (Number(fields[11]) + Number(fields[12])) * TICK_MS,
-    memoryMib: Number(kib) / MIB_IN_KIB,
+    processorMs: processorUs(started.pid) / US_IN_MS,
+    memoryMib: residentMib(started.pid),
   };
 }
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 async function run({ quick, note }: BenchRun): Promise<BenchReport> {
   await ensureUp(['postgres', 'valkey', 'nats', 'restate']);

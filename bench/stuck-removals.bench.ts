@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { atMost, defineBench, type BenchRun } from '@millrace/runners';
+import { atMost, defineBench, processorUs, type BenchRun } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type ClusterId } from '@millrace/platform/ids';
 import { ensureUp } from '@millrace/services';
@@ -21,22 +20,13 @@ const QUICK_WINDOW_MS = 20_000;
 /** In its first seconds a worker compiles its code and connects. */
 const WARM_UP_MS = 15_000;
 const MAX_CORE_PERCENT = 5;
-/** Linux counts processor time in hundredths of a second. */
-const MS_PER_TICK = 10;
-
-async function cpuMs({ pid }: WorkerProcess): Promise<number> {
-  const stat = await readFile(`/proc/${String(pid)}/stat`, 'utf8');
-  // The name in parentheses may contain spaces; the fields after it do not.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
-}
 
 /** Share of one core that the worker uses, in percent. */
 async function corePercent(worker: WorkerProcess, windowMs: number): Promise<number> {
-  const [startedMs, before] = [systemClock.monotonicMs(), await cpuMs(worker)];
+  const [startedMs, before] = [systemClock.monotonicMs(), processorUs(worker.pid)];
   await systemClock.sleep(windowMs);
-  const used = (await cpuMs(worker)) - before;
-  return Math.round((used / (systemClock.monotonicMs() - startedMs)) * 10_000) / 100;
+  const usedMs = (processorUs(worker.pid) - before) / 1_000;
+  return Math.round((usedMs / (systemClock.monotonicMs() - startedMs)) * 10_000) / 100;
 }
 
 /** Rows as after hours without contact: each removal failed often, and its next attempt is within the hour. */

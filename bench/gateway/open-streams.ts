@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atMost, type BenchAssertion, type BenchRun } from '@millrace/runners';
+import { atMost, median, residentMib, type BenchAssertion, type BenchRun } from '@millrace/runners';
 import type { RawClient, RawResponse } from './raw-client.ts';
 import type { Gateway } from './gateways.ts';
 
@@ -15,14 +14,6 @@ export interface OpenStreamsReport {
   readonly figures: Readonly<Record<string, number>>;
   readonly bars: readonly BenchAssertion[];
 }
-
-function residentMib(pid: number): number {
-  const kib = Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-  return Math.round(kib / 102.4) / 10;
-}
-
-const middle = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 /** `clientOf` returns a client whose streams have this many chunks, 100 ms apart. */
 export async function measureOpenStreams(
@@ -49,8 +40,8 @@ export async function measureOpenStreams(
   const whole = responses.filter(({ status, bytes }) => status === 200 && bytes > seconds * 10 * 100).length;
   // The first third fills heaps and buffers; the median of the second is compared with that of the last.
   const third = Math.floor(samples.length / 3);
-  const early = middle(samples.slice(third, 2 * third));
-  const late = middle(samples.slice(2 * third));
+  const early = median(samples.slice(third, 2 * third));
+  const late = median(samples.slice(2 * third));
   return {
     figures: {
       [`${STREAMS} streams held for ${seconds} s: refused`]: refused,

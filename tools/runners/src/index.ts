@@ -1,6 +1,7 @@
 export { atLeast, atMost, defineBench } from './bench/define.ts';
 export type { BenchAssertion, Bench, BenchReport, BenchRun, CountRun } from './bench/define.ts';
-export type { Measure, MeasureOptions } from './bench/measure.ts';
+export { median, type Measure, type MeasureOptions } from './bench/measure.ts';
+export { processorUs, residentMib } from './bench/process-use.ts';
 export { createRandom } from '@millrace/testing/random';
 export type { Random } from '@millrace/testing/random';
 export { UnsupportedHostError, defineProof } from './prove/define.ts';

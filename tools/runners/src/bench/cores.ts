@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { processorUs } from './process-use.ts';
 
 /** Separate cores for servers and load, because a load generator on the same core slows the server that it measures. */
 export interface CorePlan {
@@ -45,20 +46,6 @@ function setCores(pid: number, cores: readonly number[]): void {
   });
 }
 
-// The kernel counts in ticks of USER_HZ, which is 100 on every Linux that Node supports.
-const tickUs = 10_000;
-
-/** User and system time of all threads of a process; 0 if it has ended. */
-function cpuUsOf(pid: number): number {
-  try {
-    // The name in parentheses may contain spaces; utime and stime are the 12th and 13th field after it.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * tickUs;
-  } catch {
-    return 0;
-  }
-}
-
 /** Pins this process to the load cores. If that is not possible, the bench runs unpinned and prints it. */
 export function pinThisProcess(): Pinning {
   const servers: number[] = [];
@@ -82,7 +69,7 @@ export function pinThisProcess(): Pinning {
       servers.push(pid);
       if (plan) move(pid, plan.server);
     },
-    serverCpuUs: (pids) => (pids ?? servers).reduce((sum, pid) => sum + cpuUsOf(pid), 0),
+    serverCpuUs: (pids) => (pids ?? servers).reduce((sum, pid) => sum + processorUs(pid), 0),
     release() {
       for (const { pid, before } of moved.toReversed()) {
         try {

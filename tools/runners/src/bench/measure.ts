@@ -107,6 +107,12 @@ function middleShare(rounds: readonly Round[], pick: (cpu: CpuUse) => number): n
   );
 }
 
+export const median = (values: readonly number[]): number =>
+  quantile(
+    values.toSorted((left, right) => left - right),
+    0.5,
+  );
+
 export function quantile(sorted: readonly number[], share: number): number {
   const index = Math.min(sorted.length - 1, Math.floor(sorted.length * share));
   return sorted[index] ?? Number.NaN;
