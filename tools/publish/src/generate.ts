@@ -1,8 +1,8 @@
+import { readBuildInfo } from '@millrace/platform/release';
 import { contract } from '@millrace/contract';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { printOperations, printReasons, printResources, printVersion } from './print-sdk.ts';
 import type { Uncallable } from './print-sdk.ts';
-import { releaseVersion } from './release-version.ts';
 
 /** Writes the generated files of the SDK and checks whether they are current. */
 
@@ -18,7 +18,7 @@ export function generatedFiles(): Readonly<Record<string, string>> {
     'operations.generated.ts': printOperations(contract, uncallable),
     'reasons.generated.ts': printReasons(),
     'resources.generated.ts': printResources(contract),
-    'version.generated.ts': printVersion(releaseVersion()),
+    'version.generated.ts': printVersion(readBuildInfo(null).version),
   };
 }
 

@@ -1,3 +1,4 @@
+import { readBuildInfo } from '@millrace/platform/release';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +7,6 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { releaseVersion } from './release-version.ts';
 import { sdkPackage, stagePackage } from './stage.ts';
 import { testedNodes } from './tested-nodes.fixture.ts';
 
@@ -82,7 +82,7 @@ test('SDK package: runs on each supported Node, installed in an empty folder', a
       said: 'hello',
       missing: true,
       event: { id: 'evt_1' },
-      version: releaseVersion(),
+      version: readBuildInfo(null).version,
     });
   }
 });
@@ -100,7 +100,7 @@ test('SDK package: has no dependencies and a complete manifest', () => {
   const manifest = JSON.parse(readFileSync(installed, 'utf8')) as Record<string, unknown>;
   expect(manifest).not.toHaveProperty('dependencies');
   expect(manifest).not.toHaveProperty('private');
-  expect(manifest).toMatchObject({ version: releaseVersion() });
+  expect(manifest).toMatchObject({ version: readBuildInfo(null).version });
   const lock = JSON.parse(readFileSync(path.join(home, 'package-lock.json'), 'utf8')) as { packages: object };
   expect(Object.keys(lock.packages)).toEqual(['', 'node_modules/@millrace/sdk']);
 });

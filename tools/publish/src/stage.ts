@@ -1,3 +1,4 @@
+import { readBuildInfo } from '@millrace/platform/release';
 import { contract } from '@millrace/contract';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -5,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { isolatedDeclarationSync } from 'rolldown/experimental';
 import { printOperationTypes } from './print-operation-types.ts';
-import { releaseVersion } from './release-version.ts';
 
 /** Creates a folder for `npm pack` and `npm publish`: JavaScript with types and a manifest, while the repository runs sources. */
 
@@ -116,7 +116,7 @@ function manifestOf(what: StagedPackage, source: string): object {
   );
   return {
     name: own['name'],
-    version: releaseVersion(),
+    version: readBuildInfo(null).version,
     description: what.description,
     keywords: what.keywords,
     license: own['license'],

@@ -1,8 +1,8 @@
+import { productFolder } from '@millrace/platform/release';
 import { isBuiltin } from 'node:module';
 import path from 'node:path';
 import { rolldown, type OutputChunk } from 'rolldown';
 import { bundledPackages, type BundledPackage } from './bundled-packages.ts';
-import { repositoryRoot } from './repository.ts';
 
 /** The programs of a server, by the name of their folder, and the file of each. */
 export const serverPrograms = {
@@ -24,7 +24,7 @@ const optionalImports: readonly RegExp[] = [
 /** Bundles all programs into `folder`. Modules that several programs import are written once. */
 export async function bundleServer(folder: string): Promise<readonly BundledPackage[]> {
   const bundle = await rolldown({
-    cwd: repositoryRoot,
+    cwd: productFolder,
     input: { ...serverPrograms },
     platform: 'node',
     external: [/^node:/, ...optionalImports],
@@ -39,7 +39,7 @@ export async function bundleServer(folder: string): Promise<readonly BundledPack
     sourcemap: true,
     // Relative to the repository, so that two builds in different folders are equal.
     sourcemapPathTransform: (source, map) =>
-      path.relative(repositoryRoot, path.resolve(path.dirname(map), source)),
+      path.relative(productFolder, path.resolve(path.dirname(map), source)),
   });
   await bundle.close();
   const chunks = output.filter((file) => file.type === 'chunk');

@@ -1,6 +1,6 @@
+import { productFolder } from '@millrace/platform/release';
 import { parseArgs } from 'node:util';
 import path from 'node:path';
-import { repositoryRoot } from './repository.ts';
 import { stageServer } from './stage-server.ts';
 
 const USAGE = `npm run release -- server [--into FOLDER]
@@ -18,7 +18,7 @@ if (values.help || positionals.length !== 1 || positionals[0] !== 'server') {
   process.stdout.write(USAGE);
   process.exitCode = values.help ? 0 : 64;
 } else {
-  const folder = path.resolve(values.into ?? path.join(repositoryRoot, '.millrace/release/server'));
+  const folder = path.resolve(values.into ?? path.join(productFolder, '.millrace/release/server'));
   const { version, commit, packages } = await stageServer(folder);
   process.stdout.write(
     `${folder} contains version ${version}, commit ${commit ?? 'unknown'}, with ${String(packages.length)} packages.\n`,

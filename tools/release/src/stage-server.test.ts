@@ -1,3 +1,4 @@
+import { productFolder } from '@millrace/platform/release';
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -6,7 +7,6 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { serverPrograms } from './bundle-server.ts';
-import { repositoryRoot } from './repository.ts';
 import { stageServer, type StagedServer } from './stage-server.ts';
 
 const MIB = 1_048_576;
@@ -68,7 +68,7 @@ test('stageServer: each program starts without the repository and names its miss
 
 test('stageServer: the release has its version and commit', () => {
   const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as object;
-  const { version } = JSON.parse(readFileSync(path.join(repositoryRoot, 'package.json'), 'utf8')) as {
+  const { version } = JSON.parse(readFileSync(path.join(productFolder, 'package.json'), 'utf8')) as {
     version: string;
   };
   expect(staged.version).toBe(version);
@@ -85,7 +85,7 @@ test('stageServer: contains JavaScript with source maps, no TypeScript, and no p
     const hasMap = statSync(path.join(folder, file)).size > SMALL_FILE_BYTES;
     if (hasMap) expect(files).toContain(`${file}.map`);
     for (const each of hasMap ? [file, `${file}.map`] : [file]) {
-      expect(readFileSync(path.join(folder, each), 'utf8').includes(repositoryRoot), each).toBe(false);
+      expect(readFileSync(path.join(folder, each), 'utf8').includes(productFolder), each).toBe(false);
     }
   }
 });
@@ -95,7 +95,7 @@ test('stageServer: bundles only packages that the programs depend on', () => {
     (file) => `--workspace=${path.dirname(path.dirname(file))}`,
   );
   const command = ['ls', '--all', '--omit=dev', '--parseable', '--long', ...workspaces];
-  const listed = execFileSync('npm', command, { cwd: repositoryRoot, encoding: 'utf8', maxBuffer: 16 * MIB });
+  const listed = execFileSync('npm', command, { cwd: productFolder, encoding: 'utf8', maxBuffer: 16 * MIB });
   // A line is FOLDER:NAME@VERSION.
   const allowed = new Set(listed.split('\n').map((line) => line.split(':')[1]));
   expect(staged.packages.length).toBeGreaterThan(50);
@@ -124,5 +124,7 @@ test('stageServer: replaces an earlier build, but no other folder', async () => 
   mkdirSync(other);
   writeFileSync(path.join(other, 'thesis.txt'), 'years of work');
   await expect(stageServer(other)).rejects.toThrow('not of an earlier build');
+  await stageServer(folder);
+  expect(readdirSync(scratch).filter((name) => name.includes('partial'))).toEqual([]);
   expect(readFileSync(path.join(other, 'thesis.txt'), 'utf8')).toBe('years of work');
 });

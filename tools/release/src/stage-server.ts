@@ -1,10 +1,9 @@
 import { buildConsole, builtFolder } from '@millrace/console-tools';
-import { readBuildInfo } from '@millrace/platform/release';
+import { productFolder, readBuildInfo } from '@millrace/platform/release';
 import fs from 'node:fs';
 import path from 'node:path';
 import { bundleServer } from './bundle-server.ts';
 import type { BundledPackage } from './bundled-packages.ts';
-import { repositoryRoot } from './repository.ts';
 
 /** Files that programs read at run time. Their place is the same as in the repository. */
 const files: readonly string[] = [
@@ -20,8 +19,8 @@ function packageFiles(name: string, names: readonly string[]): readonly string[]
   return ['package.json', ...names].map((file) => `node_modules/${name}/${file}`);
 }
 
-/** Node that runs the programs. */
-const OLDEST_NODE = '>=24.0.0';
+/** Versions of Node that run the programs. */
+const NODE_VERSIONS = '>=24.0.0';
 
 export interface StagedServer {
   readonly version: string;
@@ -33,14 +32,28 @@ export interface StagedServer {
 /** Writes everything that a server needs besides Node and its engines to `folder`, which is created or replaced. */
 export async function stageServer(folder: string): Promise<StagedServer> {
   refuseOtherFolder(folder);
-  const { version, commit } = readBuildInfo(null);
   buildConsole();
-  const partial = `${folder}.partial`;
-  fs.rmSync(partial, { recursive: true, force: true });
-  const packages = await bundleServer(path.join(partial, 'lib'));
+  fs.mkdirSync(path.dirname(folder), { recursive: true });
+  // Renamed when it is complete, so that `folder` never holds part of a build.
+  const partial = fs.mkdtempSync(`${folder}.partial-`);
+  try {
+    const staged = await writeServer(partial);
+    fs.rmSync(folder, { recursive: true, force: true });
+    fs.renameSync(partial, folder);
+    return staged;
+  } finally {
+    fs.rmSync(partial, { recursive: true, force: true });
+  }
+}
+
+async function writeServer(folder: string): Promise<StagedServer> {
+  // A temporary folder is readable by its owner only.
+  fs.chmodSync(folder, 0o755);
+  const { version, commit } = readBuildInfo(null);
+  const packages = await bundleServer(path.join(folder, 'lib'));
   for (const file of files)
-    fs.cpSync(path.join(repositoryRoot, file), path.join(partial, file), { recursive: true });
-  fs.cpSync(builtFolder, path.join(partial, 'apps', 'console', 'dist'), {
+    fs.cpSync(path.join(productFolder, file), path.join(folder, file), { recursive: true });
+  fs.cpSync(builtFolder, path.join(folder, 'apps', 'console', 'dist'), {
     recursive: true,
     filter: (file) => !buildRecords.has(path.basename(file)),
   });
@@ -51,11 +64,9 @@ export async function stageServer(folder: string): Promise<StagedServer> {
     private: true,
     license: 'Apache-2.0',
     type: 'module',
-    engines: { node: OLDEST_NODE },
+    engines: { node: NODE_VERSIONS },
   };
-  fs.writeFileSync(path.join(partial, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  fs.rmSync(folder, { recursive: true, force: true });
-  fs.renameSync(partial, folder);
+  fs.writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   return { version, commit, packages };
 }
 
