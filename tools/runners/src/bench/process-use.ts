@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What a process uses, as the kernel counts it. */
+/** Processor time and memory of a process, as the kernel counts them. */
 
 // The kernel counts in ticks of USER_HZ, which is 100 on every Linux that Node supports.
 const tickUs = 10_000;
