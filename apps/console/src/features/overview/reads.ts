@@ -5,6 +5,7 @@ import { balanceRead, budgetsRead, spendDaysRead } from '../money/use-spending.t
 import type { Rental } from '../rentals/rental.ts';
 import type { Volume } from '../volumes/volume.ts';
 import type { Event } from './activity.ts';
+import { readRecentEvents } from './recent-events.ts';
 
 /** The reads of the overview. Its route starts them before the page renders. */
 export function overviewReads({ may, place }: Pick<Session, 'may' | 'place'>): readonly ApiRead<unknown>[] {
@@ -27,22 +28,6 @@ export function eventsRead(mode: Event['mode']): ApiRead<readonly Event[]> {
     key: ['overview', 'activity'],
     read: (client, signal) => readRecentEvents(client, mode, signal),
   };
-}
-
-/** As many as one page of the feed has. Older announcements of maintenance are not found. */
-const EVENTS_READ = 200;
-
-/** Newest first, of one mode: the feed has the events of both. It is read forwards, so its end is looked up first. */
-export async function readRecentEvents(
-  client: Millrace,
-  mode: Event['mode'],
-  signal: AbortSignal,
-): Promise<readonly Event[]> {
-  const { lastSeq } = (await client.events.list({ after: 'latest' }, { signal })).response;
-  if (lastSeq === 0) return [];
-  const after = Math.max(0, lastSeq - EVENTS_READ);
-  const { items } = await client.events.list({ after, limit: EVENTS_READ }, { signal });
-  return items.filter((event) => event.mode === mode).toReversed();
 }
 
 type ListedInstance = Item<'listMarketplaceInstances'>;

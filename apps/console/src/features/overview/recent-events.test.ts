@@ -1,6 +1,6 @@
 import type { Millrace } from '@millrace/sdk';
 import { describe, expect, it } from 'vitest';
-import { readRecentEvents } from './reads.ts';
+import { readRecentEvents } from './recent-events.ts';
 
 describe('readRecentEvents', () => {
   const feedOf = (lastSeq: number) => {
