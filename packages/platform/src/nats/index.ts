@@ -9,7 +9,7 @@ export {
   type NatsGrant,
   type NatsPermissions,
 } from './permissions.ts';
-export { createNatsKey, isNatsPublicKey, type NatsKey } from './nkeys.ts';
+export { createNatsKey, isNatsPublicKey, natsPublicKey, type NatsKey } from './nkeys.ts';
 export { natsOptionsOf, type NatsRole } from './options-of-settings.ts';
 export type { Bucket, BucketEntry, BucketFollower, BucketSpec, FollowOptions } from './kv-types.ts';
 export type {

@@ -13,6 +13,12 @@ export function createNatsKey(): NatsKey {
   return { seed: new TextDecoder().decode(pair.getSeed()), publicKey: pair.getPublicKey() };
 }
 
+/** The public key of a seed, or of the seed in a `.creds` file; null if the text has none. */
+export function natsPublicKey(credentials: string): string | null {
+  const [seed] = /\bSU[A-Z2-7]{56}\b/.exec(credentials) ?? [];
+  return seed === undefined ? null : nkeys.fromSeed(new TextEncoder().encode(seed)).getPublicKey();
+}
+
 /** Whether the text is the public key of a user: `U…`, with a correct checksum. */
 export function isNatsPublicKey(text: string): boolean {
   if (!/^U[A-Z2-7]{55}$/.test(text)) return false;
