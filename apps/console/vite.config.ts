@@ -80,6 +80,26 @@ function listPreloads(): Plugin {
   };
 }
 
+/** Lists the modules of packages that the build contains. The release names these packages. */
+function listModules(): Plugin {
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  return {
+    name: 'millrace:modules',
+    apply: 'build',
+    generateBundle(_, bundle) {
+      const ids = Object.values(bundle).flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
+      const files = ids
+        .filter((id) => id.startsWith(`${root}node_modules/`))
+        .map((id) => id.slice(root.length));
+      this.emitFile({
+        type: 'asset',
+        fileName: '.modules.json',
+        source: JSON.stringify([...new Set(files)].toSorted()),
+      });
+    },
+  };
+}
+
 /** Serves the page of all tokens and components at /design, only by the development server. */
 function designPage(): Plugin {
   return {
@@ -97,7 +117,7 @@ function designPage(): Plugin {
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
-  plugins: [react(), tailwindcss(), bundleFont(), listPreloads(), designPage()],
+  plugins: [react(), tailwindcss(), bundleFont(), listPreloads(), listModules(), designPage()],
   build: {
     target: 'es2022',
     manifest: true,

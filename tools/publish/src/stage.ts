@@ -5,6 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { isolatedDeclarationSync } from 'rolldown/experimental';
+import { bundledPackages, type BundledPackage } from './bundled-packages.ts';
 import { printOperationTypes } from './print-operation-types.ts';
 
 /** Creates a folder for `npm pack` and `npm publish`: JavaScript with types and a manifest, while the repository runs sources. */
@@ -39,8 +40,8 @@ const oldestNode = '>=22';
 /** Files that staging writes, and therefore may replace. */
 const stagedFiles: ReadonlySet<string> = new Set(['dist', 'package.json', 'README.md', 'LICENSE']);
 
-/** Stages a package into `into`, which is created or replaced. */
-export async function stagePackage(what: StagedPackage, into: string): Promise<void> {
+/** Stages a package into `into`, which is created or replaced. Returns the packages that it bundles. */
+export async function stagePackage(what: StagedPackage, into: string): Promise<readonly BundledPackage[]> {
   const others = fs.existsSync(into) ? fs.readdirSync(into).filter((name) => !stagedFiles.has(name)) : [];
   if (others.length > 0) {
     throw new Error(`${into} contains ${others[0]}, which staging did not create. Use an empty folder.`);
@@ -48,14 +49,19 @@ export async function stagePackage(what: StagedPackage, into: string): Promise<v
   fs.rmSync(into, { recursive: true, force: true });
   fs.mkdirSync(path.join(into, 'dist'), { recursive: true });
   const source = path.join(root, what.source);
-  await writeScripts(what, source, path.join(into, 'dist'));
+  const packages = await writeScripts(what, source, path.join(into, 'dist'));
   if (what.form === 'modules') writeTypes(path.join(source, 'src'), path.join(into, 'dist'));
   fs.writeFileSync(path.join(into, 'package.json'), `${JSON.stringify(manifestOf(what, source), null, 2)}\n`);
   fs.copyFileSync(path.join(source, 'README.md'), path.join(into, 'README.md'));
   fs.copyFileSync(path.join(root, 'LICENSE'), path.join(into, 'LICENSE'));
+  return packages;
 }
 
-async function writeScripts(what: StagedPackage, source: string, into: string): Promise<void> {
+async function writeScripts(
+  what: StagedPackage,
+  source: string,
+  into: string,
+): Promise<readonly BundledPackage[]> {
   const files = [...Object.values(what.entries), ...Object.values(what.bin ?? {})];
   const bundle = await rolldown({
     cwd: source,
@@ -64,7 +70,7 @@ async function writeScripts(what: StagedPackage, source: string, into: string): 
     external: /^node:/,
     resolve: { conditionNames: ['import', 'default'] },
   });
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: into,
     format: 'esm',
     ...(what.form === 'modules'
@@ -74,6 +80,7 @@ async function writeScripts(what: StagedPackage, source: string, into: string): 
     chunkFileNames: 'chunks/[name]-[hash].js',
   });
   await bundle.close();
+  return bundledPackages(output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : [])));
 }
 
 /** `src/index.ts` becomes `index`. */

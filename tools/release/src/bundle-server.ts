@@ -1,8 +1,8 @@
 import { productFolder } from '@millrace/platform/release';
+import { bundledPackages, type BundledPackage } from '@millrace/publish';
 import { isBuiltin } from 'node:module';
 import path from 'node:path';
 import { rolldown, type OutputChunk } from 'rolldown';
-import { bundledPackages, type BundledPackage } from './bundled-packages.ts';
 
 /** The programs of a server, by the name of their folder, and the file of each. */
 export const serverPrograms = {

@@ -1,18 +1,17 @@
 import { buildConsole, builtFolder } from '@millrace/console-tools';
 import { productFolder, readBuildInfo } from '@millrace/platform/release';
+import { bundledPackages, type BundledPackage } from '@millrace/publish';
 import fs from 'node:fs';
 import path from 'node:path';
 import { bundleServer } from './bundle-server.ts';
-import type { BundledPackage } from './bundled-packages.ts';
 
 /** Files that programs read at run time. Their place is the same as in the repository. */
-const files: readonly string[] = [
-  'LICENSE',
-  'db/migrations',
-  'docs/errors.md',
+const fonts: readonly string[] = [
   ...packageFiles('dejavu-fonts-ttf', ['LICENSE', 'ttf/DejaVuSans.ttf', 'ttf/DejaVuSans-Bold.ttf']),
   ...packageFiles('@fontsource/unifont', ['LICENSE', 'files/unifont-latin-400-normal.woff']),
 ];
+const fontPackages = bundledPackages(fonts.map((file) => path.join(productFolder, file)));
+const files: readonly string[] = ['LICENSE', 'db/migrations', 'docs/errors.md', ...fonts];
 
 /** Files of packages, and the manifest without which they are not found. */
 function packageFiles(name: string, names: readonly string[]): readonly string[] {
@@ -50,7 +49,7 @@ async function writeServer(folder: string): Promise<StagedServer> {
   // A temporary folder is readable by its owner only.
   fs.chmodSync(folder, 0o755);
   const { version, commit } = readBuildInfo(null);
-  const packages = await bundleServer(path.join(folder, 'lib'));
+  const packages = [...(await bundleServer(path.join(folder, 'lib'))), ...consolePackages(), ...fontPackages];
   for (const file of files)
     fs.cpSync(path.join(productFolder, file), path.join(folder, file), { recursive: true });
   fs.cpSync(builtFolder, path.join(folder, 'apps', 'console', 'dist'), {
@@ -72,7 +71,13 @@ async function writeServer(folder: string): Promise<StagedServer> {
 
 const MANIFEST_NAME = 'millrace-server';
 /** The console's build has them for later builds. */
-const buildRecords: ReadonlySet<string> = new Set(['.built.json', '.vite']);
+const buildRecords: ReadonlySet<string> = new Set(['.built.json', '.modules.json', '.vite']);
+
+/** The packages whose modules are in the console. */
+function consolePackages(): readonly BundledPackage[] {
+  const modules = JSON.parse(fs.readFileSync(path.join(builtFolder, '.modules.json'), 'utf8')) as string[];
+  return bundledPackages(modules.map((file) => path.join(productFolder, file)));
+}
 
 function refuseOtherFolder(folder: string): void {
   if (!fs.existsSync(folder) || fs.readdirSync(folder).length === 0) return;

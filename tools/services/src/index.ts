@@ -33,6 +33,7 @@ export {
 } from './engines/inference/llama-command.ts';
 export { mediaCommand, mediaModels, type MediaServer } from './engines/inference/media-command.ts';
 export { Failure } from './failure.ts';
+export { debianSources } from './install/install.ts';
 export { withLock } from './lock.ts';
 export { plainPng } from './media/png.ts';
 export { makeAuthority, type Authority, type CertificateRequest } from './secure/authority.ts';

@@ -58,6 +58,14 @@ function makeReadable(folder: string, top: string): void {
   }
 }
 
+/** The machine's own Debian mirrors with the backports, as a deb822 file. */
+export function debianSources(): string {
+  const codename = releaseCodename();
+  const derived = deriveSources(parseAptSources(systemSourceFiles()), codename, `${codename}-backports`);
+  if (derived === null) throw new Failure(`No Debian mirror for ${codename} is configured.`, 'Add one.');
+  return renderSources(derived);
+}
+
 function releaseCodename(): string {
   const text = readOrEmpty('/etc/os-release');
   const codename = /^VERSION_CODENAME=(\w+)/mu.exec(text)?.[1];

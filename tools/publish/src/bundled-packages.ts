@@ -4,6 +4,8 @@ import path from 'node:path';
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
+  /** An SPDX expression; null if the package states none. */
+  readonly license: string | null;
 }
 
 const FOLDER = `${path.sep}node_modules${path.sep}`;
@@ -25,8 +27,11 @@ function packageFolder(moduleId: string): string | null {
 }
 
 function readManifest(folder: string): BundledPackage {
-  const { name, version } = JSON.parse(
-    readFileSync(path.join(folder, 'package.json'), 'utf8'),
-  ) as BundledPackage;
-  return { name, version };
+  const text = readFileSync(path.join(folder, 'package.json'), 'utf8');
+  const { name, version, license } = JSON.parse(text) as Record<string, unknown>;
+  return {
+    name: String(name),
+    version: String(version),
+    license: typeof license === 'string' ? license : null,
+  };
 }

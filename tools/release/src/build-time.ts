@@ -1,0 +1,26 @@
+import { execFileSync } from 'node:child_process';
+import { productFolder } from '@millrace/platform/release';
+
+const git = (...words: readonly string[]): string =>
+  execFileSync('git', ['-C', productFolder, ...words], { encoding: 'utf8' }).trim();
+
+/**
+ * The time of every file in a release, in seconds since 1970: that of the commit, so that two builds are equal. Outside a clone,
+ * SOURCE_DATE_EPOCH sets it.
+ */
+export function readBuildTime(): number {
+  const { SOURCE_DATE_EPOCH: given } = process.env;
+  const text = given ?? git('log', '-1', '--format=%ct');
+  const seconds = Number(text);
+  if (!Number.isSafeInteger(seconds) || seconds <= 0) {
+    throw new Error(`SOURCE_DATE_EPOCH is ${JSON.stringify(text)}, which is not a time in seconds.`);
+  }
+  return seconds;
+}
+
+/** Files that differ from the commit, which a release would state wrongly. */
+export function listChangedFiles(): readonly string[] {
+  return git('status', '--porcelain')
+    .split('\n')
+    .filter((line) => line !== '');
+}

@@ -1,0 +1,94 @@
+import { debianSources, defaultCacheDir, Failure } from '@millrace/services';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+
+/** Root file systems of Debian 12, made once on a machine, because only this step needs a network. */
+
+const SUITE = 'bookworm';
+/** mmdebstrap writes no newer file times, so that two roots of the same packages are equal. */
+const TIME = '1700000000';
+
+/** What Node needs, and nothing else: no shell, no package manager. */
+const imagePackages = ['base-files', 'netbase', 'tzdata', 'libc6', 'libstdc++6', 'libgcc-s1'];
+
+/** Packages that the guide installs. The root has only their files for apt. */
+const downloadedPackages = [
+  'postgresql',
+  'haproxy',
+  `valkey-server/${SUITE}-backports`,
+  'openssl',
+  'procps',
+  'libstdc++6',
+  'curl',
+];
+
+/** Programs that scan images read the packages from this folder, because the root has no database of dpkg. */
+const recordPackages = [
+  'cd "$1/var/cache/apt/archives"',
+  'mkdir -p "$1/var/lib/dpkg/status.d"',
+  'for deb in *.deb; do dpkg-deb --field "$deb" > "$1/var/lib/dpkg/status.d/${deb%%_*}"; done',
+  'cd "$1/usr/share" && rm -rf man locale info',
+  'find doc -type f ! -name copyright -delete',
+].join(' && ');
+
+export interface DebianRoots {
+  /** Tar file with the files below our image. */
+  readonly image: string;
+  /** Tar file with a Debian that starts with systemd, on which tests install the package. */
+  readonly machine: string;
+}
+
+const recipes: Readonly<Record<keyof DebianRoots, readonly string[]>> = {
+  image: ['--variant=extract', `--include=${imagePackages.join(',')}`, `--extract-hook=${recordPackages}`],
+  machine: [
+    '--variant=minbase',
+    '--include=systemd,systemd-sysv,dbus,ca-certificates',
+    // `apt-get install` in the machine then needs no network.
+    '--skip=cleanup/apt',
+    `--customize-hook=chroot "$1" apt-get -qq install -y --download-only ${downloadedPackages.join(' ')}`,
+  ],
+};
+
+export function debianRoots(): DebianRoots {
+  return { image: placeOf('image'), machine: placeOf('machine') };
+}
+
+/** A changed recipe has another file. */
+function placeOf(name: keyof DebianRoots): string {
+  const digest = createHash('sha256').update(recipes[name].join('\n')).digest('hex').slice(0, 8);
+  return path.join(defaultCacheDir(), 'release', `${name}-root-${digest}.tar`);
+}
+
+export function requireRoot(file: string): string {
+  if (fs.existsSync(file)) return file;
+  throw new Failure(`${file} does not exist.`, 'Make it, with network: npm run release -- prepare');
+}
+
+/** Makes the roots that are missing. */
+export function prepareRoots(): DebianRoots {
+  const roots = debianRoots();
+  makeRoot(roots.image, recipes.image);
+  makeRoot(roots.machine, recipes.machine);
+  return roots;
+}
+
+function makeRoot(file: string, options: readonly string[]): void {
+  if (fs.existsSync(file)) return;
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  const sources = path.join(path.dirname(file), 'debian.sources');
+  fs.writeFileSync(sources, debianSources());
+  // Its extension selects the format.
+  const draft = `${file}.draft.tar`;
+  const shared = [
+    ...['--quiet', '--mode=root', '--architectures=amd64'],
+    '--aptopt=APT::Install-Recommends "0"',
+    '--dpkgopt=path-exclude=/usr/share/{doc,man,locale}/*',
+  ];
+  execFileSync('mmdebstrap', [...shared, ...options, SUITE, draft, sources], {
+    env: { ...process.env, SOURCE_DATE_EPOCH: TIME, DEBIAN_FRONTEND: 'noninteractive' },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  fs.renameSync(draft, file);
+}

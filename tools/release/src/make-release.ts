@@ -1,0 +1,74 @@
+import { sdkPackage, stageCli, stagePackage } from '@millrace/publish';
+import { productFolder } from '@millrace/platform/release';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import {
+  billOfMaterials,
+  debianComponents,
+  nodeComponent,
+  npmComponent,
+  type Component,
+} from './bill-of-materials.ts';
+import { makeContainerImage } from './container-image.ts';
+import { debianRoots, requireRoot } from './debian-roots.ts';
+import { makeDebianPackage } from './debian-package.ts';
+import { signChecksums, writeChecksums } from './signatures.ts';
+import { stageServer } from './stage-server.ts';
+
+export interface ReleaseInput {
+  readonly into: string;
+  /** Time of all files, in seconds. */
+  readonly time: number;
+  /** File with a secret key of minisign; null: the release is not signed. */
+  readonly secretKey: string | null;
+  readonly print: (text: string) => void;
+}
+
+/** Writes every file of a release to `into`, which must be absent or empty. */
+export async function makeRelease({ into, time, secretKey, print }: ReleaseInput): Promise<void> {
+  if (fs.existsSync(into) && fs.readdirSync(into).length > 0) throw new Error(`${into} is not empty.`);
+  const root = requireRoot(debianRoots().image);
+  fs.mkdirSync(into, { recursive: true });
+  const scratch = fs.mkdtempSync(`${into}.partial-`);
+  try {
+    const [server, cli, sdk] = ['server', 'cli', 'sdk'].map((name) => path.join(scratch, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const staged = await stageServer(server);
+    const { version, commit } = staged;
+    const components = [...staged.packages, ...(await stageCli(cli))].map(npmComponent);
+    components.push(nodeComponent());
+    await stagePackage(sdkPackage, sdk);
+    print('programs');
+    for (const folder of [cli, sdk]) packNpm(folder, into);
+    print('npm packages');
+    makeDebianPackage({ version, server, cli, time, into });
+    print('Debian package');
+    makeContainerImage({ version, commit, server, cli, root, time, into });
+    print('container image');
+    const writeBill = (name: string, parts: readonly Component[]): void =>
+      fs.writeFileSync(
+        path.join(into, `millrace-server_${version}_${name}.cdx.json`),
+        billOfMaterials({ version, time, components: parts }),
+      );
+    writeBill('amd64', components);
+    writeBill('oci', [...components, ...debianComponents(root)]);
+    print('bills of materials');
+    fs.copyFileSync(path.join(productFolder, 'deploy/compose/compose.yaml'), path.join(into, 'compose.yaml'));
+    const checksums = writeChecksums(into);
+    if (secretKey !== null) signChecksums(checksums, secretKey, version);
+    print(secretKey === null ? 'checksums, not signed' : 'checksums and their signature');
+  } finally {
+    fs.rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** npm gives all files of a package one fixed time. */
+function packNpm(folder: string, into: string): void {
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', into, folder], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
