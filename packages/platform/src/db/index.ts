@@ -1,6 +1,7 @@
 export type { Db, Isolation, Reader, TransactionOptions, Tx } from './db.ts';
 export { appRole, createDb, processRoles, type DbOptions } from './create-db.ts';
 export type { DatabaseAccess } from './connect.ts';
+export { parsePostgresUrl } from './server-url.ts';
 export { watchClock } from './watch-clock.ts';
 export { inSavepoint } from './savepoint.ts';
 export { assertOutsideTransaction } from './transaction-scope.ts';

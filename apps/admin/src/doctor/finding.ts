@@ -1,0 +1,47 @@
+import { findingKinds, type FindingId } from './finding-kinds.ts';
+
+export interface Finding {
+  readonly id: FindingId;
+  /** The component: a server, a process, a cluster or a file. */
+  readonly about: string;
+  /** The problem in this installation, without secrets. */
+  readonly problem: string;
+  readonly remedy: string;
+  /**
+   * Findings that would explain this one, as `id@about`; an asterisk stands for any text. If one of them was found, this one
+   * is not reported.
+   */
+  readonly causes: readonly string[];
+}
+
+export function finding(
+  id: FindingId,
+  about: string,
+  problem: string,
+  values: Readonly<Record<string, string>> = {},
+  causes: readonly string[] = [],
+): Finding {
+  const remedy = findingKinds[id].remedy.replaceAll(
+    /\{(\w+)\}/g,
+    (whole, name: string) => values[name] ?? whole,
+  );
+  return { id, about, problem, remedy, causes };
+}
+
+/** The findings that no other finding explains, each once. */
+export function withoutConsequences(findings: readonly Finding[]): readonly Finding[] {
+  const unique = new Map(findings.map((each) => [`${each.id}@${each.about}@${each.problem}`, each]));
+  const all = [...unique.values()];
+  return all.filter(
+    (each) => !all.some((other) => other !== each && each.causes.some((cause) => matches(cause, other))),
+  );
+}
+
+function matches(cause: string, { id, about }: Finding): boolean {
+  const [idPattern = '', aboutPattern = '*'] = cause.split('@');
+  return matchesPattern(idPattern, id) && matchesPattern(aboutPattern, about);
+}
+
+function matchesPattern(pattern: string, text: string): boolean {
+  return pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : pattern === text;
+}

@@ -1,0 +1,186 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import {
+  authConfig,
+  caddyConfig,
+  cellConfig,
+  ConfigError,
+  consoleConfig,
+  demoConfig,
+  fleetConfig,
+  fragment,
+  healthConfig,
+  httpConfig,
+  inferenceConfig,
+  invoicesConfig,
+  keyFeedConfig,
+  leaseValkeyConfig,
+  loadConfig,
+  logConfig,
+  mailConfig,
+  marketplaceConfig,
+  namesConfig,
+  natsConfig,
+  natsNamesConfig,
+  optionalLeaseValkeyConfig,
+  postgresConfig,
+  providersConfig,
+  rateLimitConfig,
+  restateConfig,
+  secretsConfig,
+  storageConfig,
+  stripeConfig,
+  telemetryConfig,
+  valkeyConfig,
+  values,
+  webhooksConfig,
+  type ConfigProblem,
+  type Environment,
+} from '@millrace/platform/config';
+
+/** The configuration folder of one machine: a file of settings for each role, which the units of systemd read too. */
+
+export const roles = ['api', 'worker', 'gateway', 'admin'] as const;
+export type Role = (typeof roles)[number];
+export type ProcessRole = Exclude<Role, 'admin'>;
+export const processes: readonly ProcessRole[] = ['api', 'worker', 'gateway'];
+
+export const sharedFile = 'millrace.env';
+export const envFileOf = (role: Role): string => `${role}.env`;
+export const unitOf = (role: Role): string => (role === 'admin' ? 'millrace.target' : `millrace-${role}`);
+export const userOf = (role: Role): string => (role === 'admin' ? 'root' : `millrace-${role}`);
+
+/** The health ports, which only the process itself reads otherwise. */
+export const healthPortConfig = fragment('healthPorts', {
+  worker: {
+    env: 'MILLRACE_WORKER_HEALTH_PORT',
+    schema: values.port.default(8081),
+    expected: 'the port of health and readiness, 0 to 65535',
+    example: '8081',
+  },
+  gateway: {
+    env: 'MILLRACE_GATEWAY_HEALTH_PORT',
+    schema: values.port.default(8083),
+    expected: 'the port of health and readiness, 0 to 65535',
+    example: '8083',
+  },
+});
+
+type AnyFragment = Parameters<typeof loadConfig>[0][number];
+
+const common = [cellConfig, demoConfig, healthConfig, healthPortConfig, logConfig, telemetryConfig];
+const ofServers = [httpConfig, inferenceConfig, keyFeedConfig, natsConfig, rateLimitConfig];
+
+/** The settings of each role; those of a single process, such as its waits, are checked when it starts. */
+export const fragmentsOf: Readonly<Record<Role, readonly AnyFragment[]>> = {
+  api: [
+    ...common,
+    ...ofServers,
+    authConfig,
+    consoleConfig,
+    fleetConfig,
+    invoicesConfig,
+    mailConfig,
+    marketplaceConfig,
+    namesConfig,
+    postgresConfig,
+    providersConfig,
+    secretsConfig,
+    stripeConfig,
+    valkeyConfig,
+    webhooksConfig,
+  ],
+  worker: [
+    ...common,
+    caddyConfig,
+    fleetConfig,
+    invoicesConfig,
+    keyFeedConfig,
+    mailConfig,
+    marketplaceConfig,
+    namesConfig,
+    natsConfig,
+    optionalLeaseValkeyConfig,
+    postgresConfig,
+    providersConfig,
+    rateLimitConfig,
+    restateConfig,
+    secretsConfig,
+    storageConfig,
+    stripeConfig,
+    webhooksConfig,
+  ],
+  gateway: [...common, ...ofServers, leaseValkeyConfig],
+  admin: [cellConfig, natsNamesConfig, postgresConfig],
+};
+
+export interface EnvFile {
+  readonly path: string;
+  readonly variables: Environment;
+  /** Why it could not be read, such as ENOENT. */
+  readonly problem: string | null;
+}
+
+export interface Installation {
+  readonly folder: string;
+  readonly shared: EnvFile;
+  readonly files: Readonly<Record<Role, EnvFile>>;
+  /** The environment of HAProxy; empty without the file. */
+  readonly proxy: Environment;
+  /** The path of a file below the folder. */
+  path(...names: string[]): string;
+  /** All settings of a role. */
+  environment(role: Role): Environment;
+}
+
+export function readInstallation(folder: string): Installation {
+  const path = (...names: string[]): string => join(folder, ...names);
+  const shared = readEnvFile(path(sharedFile));
+  const read = (role: Role): EnvFile => readEnvFile(path(envFileOf(role)));
+  const files = { api: read('api'), worker: read('worker'), gateway: read('gateway'), admin: read('admin') };
+  return {
+    folder,
+    shared,
+    files,
+    proxy: readEnvFile(path('proxy.env')).variables,
+    path,
+    environment: (role) => ({ ...shared.variables, ...files[role].variables }),
+  };
+}
+
+function readEnvFile(path: string): EnvFile {
+  try {
+    return { path, variables: parseEnv(readFileSync(path, 'utf8')), problem: null };
+  } catch (error) {
+    return { path, variables: {}, problem: errorCode(error) };
+  }
+}
+
+export function errorCode(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+/** Null if these settings are wrong, which the check of the files reports. */
+export function settingsOf<const Fragments extends Parameters<typeof loadConfig>[0]>(
+  fragments: Fragments,
+  environment: Environment,
+): ReturnType<typeof loadConfig<Fragments>> | null {
+  try {
+    return loadConfig(fragments, environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return null;
+    throw error;
+  }
+}
+
+export function problemsOf(role: Role, environment: Environment): readonly ConfigProblem[] {
+  try {
+    loadConfig(fragmentsOf[role], environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}

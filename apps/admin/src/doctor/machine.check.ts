@@ -1,0 +1,88 @@
+import { dirname } from 'node:path';
+import type { Check, CheckContext } from './check.ts';
+import { finding, type Finding } from './finding.ts';
+import { backupFolder } from './postgres.check.ts';
+
+const GIBIBYTE = 1_073_741_824;
+const FILE_LIMIT = 8_192;
+
+/** Folders with data of the engines. Those that do not exist here are skipped. */
+const dataFolders = [
+  '/var/lib/postgresql',
+  '/var/lib/millrace',
+  '/var/lib/millrace/nats',
+  '/var/lib/millrace/restate',
+];
+
+const units = [
+  'postgresql.service',
+  'millrace-nats.service',
+  'millrace-valkey.service',
+  'millrace-restate.service',
+  'millrace-api.service',
+  'millrace-worker.service',
+  'millrace-gateway.service',
+  'millrace-proxy.service',
+  'millrace-backup.timer',
+] as const;
+
+/** Disks, time synchronisation and the units of systemd. */
+export const machineCheck: Check = {
+  id: 'machine',
+  title: 'Machine',
+  run: async (context) => {
+    const disks = await checkDisks(context);
+    if (!context.effects.hasSystemd()) return disks;
+    const ofUnits = await Promise.all(units.map((unit) => checkUnit(context, unit)));
+    return [...disks, ...(await checkTime(context)), ...ofUnits.flat()];
+  },
+};
+
+async function checkDisks({ installation, effects }: CheckContext): Promise<readonly Finding[]> {
+  const backups = backupFolder(installation.environment('admin'));
+  const folders = [installation.folder, ...dataFolders, backups, dirname(backups)];
+  const seen = new Set<number>();
+  const findings: Finding[] = [];
+  for (const path of folders) {
+    const space = await effects.freeSpace(path);
+    if (space === null || seen.has(space.device)) continue;
+    seen.add(space.device);
+    const { freeBytes, totalBytes } = space;
+    if (freeBytes >= GIBIBYTE && freeBytes * 10 >= totalBytes) continue;
+    const problem = `The disk of ${path} has ${freeBytes} of ${totalBytes} bytes left.`;
+    findings.push(finding('disk-full', path, problem, { path }));
+  }
+  return findings;
+}
+
+/** A container has the clock of its host, which must be synchronised there. */
+async function checkTime({ effects }: CheckContext): Promise<readonly Finding[]> {
+  const container = await effects.run('systemd-detect-virt', ['--container', '--quiet']);
+  if (container?.code === 0) return [];
+  const time = await effects.run('timedatectl', ['show', '--property=NTPSynchronized', '--value']);
+  if (time?.output.trim() !== 'no') return [];
+  return [finding('clock-not-synchronised', 'machine', 'The clock of this machine is not synchronised.')];
+}
+
+async function checkUnit({ effects }: CheckContext, unit: string): Promise<readonly Finding[]> {
+  const properties = 'LoadState,ActiveState,UnitFileState,LimitNOFILE';
+  const shown = await effects.run('systemctl', ['show', unit, `--property=${properties}`]);
+  const values = new Map(
+    (shown?.output ?? '').split('\n').map((line) => line.split('=') as [string, string]),
+  );
+  // An engine may run on another machine, or have been started in another way.
+  if (values.get('LoadState') !== 'loaded') return [];
+  const name = unit.replace('.service', '');
+  const limit = Number(values.get('LimitNOFILE'));
+  const hasFewFiles = !Number.isNaN(limit) && limit > 0 && limit < FILE_LIMIT && !unit.endsWith('.timer');
+  const state = values.get('UnitFileState') ?? '';
+  return [
+    ...(values.get('ActiveState') === 'failed'
+      ? [finding('unit-failed', name, `${unit} has failed.`, { unit })]
+      : []),
+    ...(state === 'disabled' || state === 'masked'
+      ? [finding('unit-disabled', name, `${unit} is ${state}.`, { unit })]
+      : []),
+    ...(hasFewFiles ? [finding('file-limit', name, `${unit} may open only ${limit} files.`, { unit })] : []),
+  ];
+}

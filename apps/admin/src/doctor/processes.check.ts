@@ -1,0 +1,127 @@
+import { healthConfig, httpConfig, postgresConfig } from '@millrace/platform/config';
+import { readBuildInfo } from '@millrace/platform/release';
+import type { Check, CheckContext, HttpRequest } from './check.ts';
+import { finding, type Finding } from './finding.ts';
+import {
+  healthPortConfig,
+  processes,
+  settingsOf,
+  unitOf,
+  type Installation,
+  type ProcessRole,
+} from './installation.ts';
+import { reachable, upstreamName } from './servers.ts';
+
+/** Api, worker and gateway: running, ready, and of the installed release. */
+export const processesCheck: Check = {
+  id: 'processes',
+  title: 'Processes',
+  run: async (context) => {
+    const results = await Promise.all(processes.map((role) => checkProcess(context, role)));
+    return results.flat();
+  },
+};
+
+/** Null if its settings are wrong. */
+function healthRequest(installation: Installation, role: ProcessRole): HttpRequest | null {
+  const environment = installation.environment(role);
+  const settings = settingsOf([healthConfig, healthPortConfig], environment);
+  if (settings === null) return null;
+  const { host, token } = settings.health;
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+  if (role !== 'api') {
+    return { url: `http://${bracketed(reachable(host))}:${settings.healthPorts[role]}/readyz`, headers };
+  }
+  const http = settingsOf([httpConfig], environment)?.http;
+  if (http === undefined) return null;
+  const address = `${bracketed(reachable(http.host))}:${http.port}`;
+  if (http.tlsCert === null) return { url: `http://${address}/readyz`, headers };
+  const ca = settingsOf([postgresConfig], environment)?.postgres.ca ?? null;
+  return {
+    url: `https://${address}/readyz`,
+    headers,
+    serverName: upstreamName(installation),
+    ...(ca === null ? {} : { ca }),
+  };
+}
+
+const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+async function checkProcess(context: CheckContext, role: ProcessRole): Promise<readonly Finding[]> {
+  const { installation, effects } = context;
+  const request = healthRequest(installation, role);
+  if (request === null) return [];
+  const unit = unitOf(role);
+  const response = await effects.request(request).catch((error: unknown) => error);
+  if (response instanceof Error || typeof response !== 'object' || response === null) {
+    const problem = `${role} does not answer at ${new URL(request.url).origin}.`;
+    return [finding('process-not-running', role, problem, { unit }, [`certificate-*@${role}`, 'ca-*'])];
+  }
+  const { status, body } = response as Awaited<ReturnType<typeof effects.request>>;
+  if (status === 401) {
+    const problem = `${role} refuses MILLRACE_HEALTH_TOKEN of its settings.`;
+    return [finding('health-token-refused', role, problem, { unit })];
+  }
+  const report = parseReport(body);
+  if (report === null) {
+    const problem = `The answer of ${role} at ${new URL(request.url).origin} is not a health report.`;
+    return [finding('process-not-running', role, problem, { unit })];
+  }
+  return [...failedChecks(report, role), ...checkRelease(report, role, installation)];
+}
+
+interface Report {
+  readonly ready: boolean;
+  readonly state?: string;
+  readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail?: string }>>;
+  readonly version?: string;
+  readonly commit?: string | null;
+}
+
+function parseReport(body: string): Report | null {
+  try {
+    const parsed = JSON.parse(body) as Partial<Report>;
+    return typeof parsed.ready === 'boolean' ? { ready: parsed.ready, checks: {}, ...parsed } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Findings that explain a failed check of a process. */
+const causesOfChecks: Readonly<Record<string, readonly string[]>> = {
+  postgres: ['postgres-*', 'certificate-*@postgres'],
+  valkey: ['valkey-*', 'certificate-*@valkey'],
+  'pot valkey': ['valkey-*', 'certificate-*@valkey'],
+  nats: ['nats-*', 'certificate-*@nats'],
+  book: ['nats-*', 'certificate-*@nats', 'process-not-running@worker', 'process-not-ready@worker'],
+  'restate registration': ['restate-*', 'certificate-*@restate'],
+  'newest database': ['restore-unconfirmed', 'nats-*', 'valkey-*', 'postgres-*', 'schema-*'],
+  clock: ['clock-*', 'postgres-*', 'nats-*'],
+};
+
+function failedChecks({ ready, state, checks }: Report, role: ProcessRole): readonly Finding[] {
+  const unit = unitOf(role);
+  const failed = Object.entries(checks).filter(([, { ok }]) => !ok);
+  if (failed.length === 0 && !ready) {
+    const problem = `${role} is not ready (${state ?? 'unknown state'}).`;
+    return [finding('process-not-ready', role, problem, { unit, check: '`/readyz`' })];
+  }
+  return failed.map(([check, { detail = 'failed' }]) => {
+    const problem = `${role} is ${ready ? 'degraded' : 'not ready'}: ${check} (${detail}).`;
+    return finding('process-not-ready', role, problem, { unit, check }, causesOfChecks[check] ?? []);
+  });
+}
+
+function checkRelease(
+  { version, commit }: Report,
+  role: ProcessRole,
+  installation: Installation,
+): readonly Finding[] {
+  const health = settingsOf([healthConfig], installation.environment(role))?.health;
+  if (health === undefined || version === undefined) return [];
+  const installed = readBuildInfo(health.commit);
+  const isSame = version === installed.version && (commit ?? null) === installed.commit;
+  if (isSame) return [];
+  const problem = `${role} runs ${version} (${commit ?? 'unknown commit'}), and ${installed.version} (${installed.commit ?? 'unknown commit'}) is installed.`;
+  return [finding('process-version', role, problem, { unit: unitOf(role) })];
+}

@@ -1,0 +1,87 @@
+import { httpConfig, postgresConfig } from '@millrace/platform/config';
+import type { Check, CheckContext, HttpResponse } from './check.ts';
+import { finding, type Finding } from './finding.ts';
+import { settingsOf } from './installation.ts';
+import { publicAuthorities } from './network.ts';
+import { addressOf } from './servers.ts';
+
+/** The address of clients, through the proxy: TLS, the redirect, and a path of the api and of the gateway. */
+export const publicAddressCheck: Check = {
+  id: 'public',
+  title: 'Public address',
+  run: async (context) => {
+    const environment = context.installation.environment('api');
+    const url = settingsOf([httpConfig], environment)?.http.publicUrl ?? null;
+    if (url === null || !url.startsWith('https:')) return [];
+    const ca = settingsOf([postgresConfig], environment)?.postgres.ca ?? null;
+    const address = addressOf(url, 443);
+    const [isReachable, api, gateway, redirect] = await Promise.all([
+      context.effects.servedCertificate({ ...address, start: 'direct', ca: null }).then(
+        () => true,
+        () => false,
+      ),
+      get(context, `${url.replace(/\/$/, '')}/healthz`, ca),
+      get(context, `${url.replace(/\/$/, '')}/v1/models`, ca),
+      checkRedirect(context, url),
+    ]);
+    if (!isReachable) {
+      return [
+        finding('public-unreachable', 'public', `${url} does not answer.`, {}, [
+          'certificate-*@public',
+          'ca-*',
+        ]),
+        ...redirect,
+      ];
+    }
+    return [...redirect, ...checkApi(context, url, api), ...checkGateway(context, url, gateway)];
+  },
+};
+
+/** Null without an answer. The name of the certificate is checked with the other certificates. */
+async function get({ effects }: CheckContext, url: string, ca: string | null): Promise<HttpResponse | null> {
+  return effects.request({ url, ca: publicAuthorities(ca), checkName: false }).catch(() => null);
+}
+
+const valuesOf = ({ installation }: CheckContext) => ({ file: installation.path('proxy.env') });
+
+async function checkRedirect(context: CheckContext, publicUrl: string): Promise<readonly Finding[]> {
+  const { installation, effects } = context;
+  const { hostname, host } = new URL(publicUrl);
+  const [port = '80'] = /:(\d{1,5})$/.exec(installation.proxy['HTTP_BIND'] ?? '')?.slice(1) ?? [];
+  const plain = `http://${hostname}:${port}/healthz`;
+  const response = await effects.request({ url: plain, headers: { host } }).catch(() => null);
+  const target = response?.headers['location'];
+  if (
+    response !== null &&
+    response.status >= 300 &&
+    response.status < 400 &&
+    String(target).startsWith('https://')
+  ) {
+    return [];
+  }
+  const problem =
+    response === null
+      ? `${plain} does not answer.`
+      : `${plain} answers ${response.status} instead of a redirect.`;
+  return [finding('public-redirect', 'public', problem, valuesOf(context), ['public-unreachable'])];
+}
+
+/** The api answers with its health, and the proxy with an error of its own if no api is ready. */
+function checkApi(context: CheckContext, url: string, response: HttpResponse | null): readonly Finding[] {
+  if (response !== null && /"live"\s*:/.test(response.body)) return [];
+  const problem = `${url}/healthz is not answered by the api (${response?.status ?? 'no answer'}).`;
+  return [
+    finding('public-route-api', 'public', problem, valuesOf(context), [
+      'process-not-*@api',
+      'certificate-*@api',
+    ]),
+  ];
+}
+
+/** Without a key, the gateway refuses the request in the format of OpenAI. */
+function checkGateway(context: CheckContext, url: string, response: HttpResponse | null): readonly Finding[] {
+  if (response !== null && response.status === 401 && response.body.includes('"object":"error"')) return [];
+  const problem = `${url}/v1/models is not answered by the gateway (${response?.status ?? 'no answer'}).`;
+  const causes = ['process-not-*@gateway', 'certificate-*@gateway'];
+  return [finding('public-route-gateway', 'public', problem, valuesOf(context), causes)];
+}
