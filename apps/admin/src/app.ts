@@ -1,46 +1,50 @@
-import { systemClock } from '@millrace/platform/clock';
 import {
+  backupConfig,
   cellConfig,
   ConfigError,
   fleetConfig,
   loadConfig,
   marketplaceConfig,
   natsNamesConfig,
+  postgresAdministratorConfig,
   postgresConfig,
+  postgresOwnerConfig,
   type Environment,
 } from '@millrace/platform/config';
-import {
-  createDb,
-  isUnavailable,
-  processRoles,
-  requireSchema,
-  type DatabaseAccess,
-  type Db,
-} from '@millrace/platform/db';
+import { isUnavailable, type DatabaseAccess, type Db } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
-import { createIdSource } from '@millrace/platform/ids';
-import { createLogger } from '@millrace/platform/log';
 import { createNetGuard } from '@millrace/platform/net';
 import { parseFlags, CommandError, UsageError, usageOf, type Command, type CommandIo } from './command.ts';
-import { commands } from './commands.ts';
+import { commands as allCommands } from './commands.ts';
+import { openDatabase } from './open-database.ts';
 
 export const exitCodes = { ok: 0, refused: 1, usage: 2, unavailable: 69, config: 78 } as const;
 
 /** Runs one command and returns its exit code. Nothing is opened before the arguments are parsed. */
-export async function runAdmin(words: readonly string[], io: CommandIo, env?: Environment): Promise<number> {
+export async function runAdmin(
+  words: readonly string[],
+  io: CommandIo,
+  env?: Environment,
+  commands: readonly Command[] = allCommands,
+): Promise<number> {
   if (words.length === 0 || words[0] === 'help' || words.some(isHelpFlag)) {
-    io.out(help(words.filter((word) => word !== 'help' && !isHelpFlag(word))));
+    io.out(
+      help(
+        commands,
+        words.filter((word) => word !== 'help' && !isHelpFlag(word)),
+      ),
+    );
     return exitCodes.ok;
   }
-  const command = findCommand(words);
+  const command = findCommand(commands, words);
   if (command === undefined) {
     io.err(
-      `There is no command "${words.filter((word) => !word.startsWith('--')).join(' ')}".\n\n${help([])}`,
+      `There is no command "${words.filter((word) => !word.startsWith('--')).join(' ')}".\n\n${help(commands, [])}`,
     );
     return exitCodes.usage;
   }
   try {
-    const flags = parseFlags(command, words.slice(command.name.split(' ').length));
+    const flags = await parseFlags(command, words.slice(command.name.split(' ').length), io.prompt);
     await withContext(io, env, (context) => command.run(context, flags));
     return exitCodes.ok;
   } catch (error) {
@@ -61,24 +65,19 @@ async function withContext(
     return { url, ca };
   };
   let opened: Db | undefined;
-  const db = async (): Promise<Db> => {
-    opened ??= createDb({
-      ...postgres(),
-      poolSize: 2,
-      applicationName: 'millrace-admin',
-      role: processRoles.admin,
-      guardClock: false,
-      ids: createIdSource({ clock: systemClock, cell: config.cell.id }),
-      log: createLogger({ name: 'admin', level: 'silent' }),
-    });
-    await requireSchema(opened);
-    return opened;
-  };
+  const db = async (): Promise<Db> => (opened ??= await openDatabase(postgres(), config.cell.id));
   try {
     await work({
       ...io,
       cell: config.cell.id,
       postgres,
+      postgresOwner: () => {
+        const { url, ca } = loadConfig([postgresOwnerConfig], env).postgresOwner;
+        return url === null ? postgres() : { url, ca };
+      },
+      postgresAdministratorUrl: () =>
+        loadConfig([postgresAdministratorConfig], env).postgresAdministrator.url,
+      backup: () => loadConfig([backupConfig], env).backup,
       natsPrefix: () => loadConfig([natsNamesConfig], env).natsNames.prefix,
       db,
       fleet: () => {
@@ -122,12 +121,12 @@ function causeOf(error: unknown): string {
   return error instanceof Error && error.cause instanceof Error ? `\n  ${error.cause.message}` : '';
 }
 
-function findCommand(words: readonly string[]): Command | undefined {
+function findCommand(commands: readonly Command[], words: readonly string[]): Command | undefined {
   return commands.find((command) => command.name.split(' ').every((word, index) => words[index] === word));
 }
 
-function help(words: readonly string[]): string {
-  const command = findCommand(words);
+function help(commands: readonly Command[], words: readonly string[]): string {
+  const command = findCommand(commands, words);
   if (command !== undefined) return usageOf(command);
   const lines = commands.map(({ name, summary }) => `  ${name.padEnd(20)}${summary}`);
   return [

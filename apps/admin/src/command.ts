@@ -7,6 +7,8 @@ import type { DatabaseAccess, Db } from '@millrace/platform/db';
 export interface CommandIo {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Shows a question and returns the next line. Only if a person can type it. */
+  readonly prompt?: (question: string) => Promise<string>;
 }
 
 export interface CommandContext extends CommandIo {
@@ -17,6 +19,11 @@ export interface CommandContext extends CommandIo {
   readonly natsPrefix: () => string;
   /** Opens the database on first use and checks its schema version. */
   readonly db: () => Promise<Db>;
+  /** The login that migrates and backs up, which is that of `postgres` if no other is set. */
+  readonly postgresOwner: () => DatabaseAccess;
+  /** MILLRACE_POSTGRES_ADMIN_URL. Null: user postgres on the socket of this machine. */
+  readonly postgresAdministratorUrl: () => string | null;
+  readonly backup: () => { readonly folder: string; readonly caFile: string | null };
   /** Engine settings, read on first use, because few commands need them. */
   readonly fleet: () => {
     readonly credentials: Readonly<Record<string, CredentialSetting>>;
@@ -30,6 +37,10 @@ export interface Flag {
   /** Placeholder of the value in help; absent for boolean flags. */
   readonly value?: string;
   readonly required?: true;
+  /** Explains the value where a person is prompted for it. */
+  readonly question?: { readonly about: string; readonly example: string };
+  /** Returns the problem with a value, as in "is not an email address". */
+  readonly check?: (value: string) => string | null;
 }
 
 export type FlagValues = Readonly<Record<string, string | boolean | undefined>>;
@@ -49,20 +60,53 @@ export class UsageError extends Error {}
 /** A valid command that was refused, with a reason that helps the user: exit code 1. */
 export class CommandError extends Error {}
 
-export function parseFlags(command: Command, words: readonly string[]): FlagValues {
+/** Prompts for required flags that are missing and have a question. */
+export async function parseFlags(
+  command: Command,
+  words: readonly string[],
+  prompt?: CommandIo['prompt'],
+): Promise<FlagValues> {
   const options: ParseArgsOptionsConfig = Object.fromEntries(
     Object.entries(command.flags).map(([name, flag]) => [
       name,
       { type: flag.value === undefined ? 'boolean' : 'string' },
     ]),
   );
-  const values = read(words, options);
+  const values: Record<string, string | boolean | undefined> = { ...read(words, options) };
   for (const [name, flag] of Object.entries(command.flags)) {
     const value = values[name];
-    if (flag.required === true && value === undefined) throw new UsageError(`--${name} is missing.`);
-    if (typeof value === 'string' && value.trim() === '') throw new UsageError(`--${name} is empty.`);
+    if (value !== undefined || flag.required !== true) checkValue(name, flag, value);
+    else if (prompt === undefined || flag.question === undefined) {
+      throw new UsageError(`--${name} is missing.`);
+    } else {
+      values[name] = await promptFor(flag, prompt).catch((error: unknown) => {
+        throw new UsageError(`--${name} is missing.`, { cause: error });
+      });
+    }
   }
   return values;
+}
+
+function checkValue(name: string, flag: Flag, value: string | boolean | undefined): void {
+  if (typeof value !== 'string') return;
+  const problem = problemWith(flag, value);
+  if (problem !== null) throw new UsageError(`--${name} ${problem}.`);
+}
+
+function problemWith(flag: Flag, value: string): string | null {
+  return value.trim() === '' ? 'is empty' : (flag.check?.(value.trim()) ?? null);
+}
+
+/** Repeats the question until the value is valid. */
+async function promptFor(flag: Flag, prompt: NonNullable<CommandIo['prompt']>): Promise<string> {
+  const { about = '', example = '' } = flag.question ?? {};
+  let text = `${about} Example: ${example}\n${flag.describe}: `;
+  for (;;) {
+    const value = await prompt(text);
+    const problem = problemWith(flag, value);
+    if (problem === null) return value;
+    text = `This value ${problem}.\n${flag.describe}: `;
+  }
 }
 
 function read(words: readonly string[], options: ParseArgsOptionsConfig): FlagValues {
@@ -115,10 +159,14 @@ export function oneOf<const Choice extends string>(
 
 export function emailOf(flags: FlagValues): string {
   const email = requiredText(flags, 'email').toLowerCase();
-  if (!/^[^\s@]+@[^\s@]+$/.test(email) || email.length > 255) {
-    throw new UsageError(`--email is ${JSON.stringify(email)}, which is not an email address.`);
-  }
+  const problem = problemWithEmail(email);
+  if (problem !== null) throw new UsageError(`--email ${problem}.`);
   return email;
+}
+
+export function problemWithEmail(email: string): string | null {
+  if (/^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 255) return null;
+  return `is ${JSON.stringify(email)}, which is not an email address`;
 }
 
 export function usageOf(command: Command): string {

@@ -11,6 +11,7 @@ import {
 } from '@millrace/core/identity';
 import { migrate, type Db, type Reader } from '@millrace/platform/db';
 import { auditCommand } from './audit.ts';
+import { createInitCommand } from './init/init-command.ts';
 import { natsKeyCommand, natsUsersCommand } from './nats.ts';
 import { userDeleteCommand } from './user-delete.ts';
 import { userPasswordCommand } from './user-password.ts';
@@ -40,8 +41,8 @@ const migrateCommand: Command = {
   summary: 'migrate the database to the schema of this release',
   flags: {},
   example: 'millrace-admin migrate',
-  run: async ({ out, postgres }) => {
-    const { url, ca = null } = postgres();
+  run: async ({ out, postgresOwner }) => {
+    const { url, ca = null } = postgresOwner();
     const applied = await migrate(url, { ca });
     for (const { version, name } of applied) out(`applied ${String(version)} ${name}\n`);
     out(applied.length === 0 ? 'The database is up to date.\n' : 'The database is now up to date.\n');
@@ -172,6 +173,7 @@ const keyCreateCommand: Command = {
 };
 
 export const commands: readonly Command[] = [
+  createInitCommand(),
   bootstrapCommand,
   migrateCommand,
   organisationAddCommand,

@@ -1,10 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { appendAuditEntry, systemAuditContext } from '@millrace/core/identity';
 import { passwordHash, resetPassword } from '@millrace/platform/auth';
+import type { Tx } from '@millrace/platform/db';
 import { fromUuid } from '@millrace/platform/ids';
 import { emailOf, CommandError, type Command } from './command.ts';
 
 const PASSWORD_BYTES = 15;
+
+export async function createPassword(): Promise<{ readonly password: string; readonly hash: string }> {
+  const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+  return { password, hash: await passwordHash(password) };
+}
+
+/** Returns false if no user has the email address. */
+export async function storePassword(tx: Tx, email: string, hash: string): Promise<boolean> {
+  const userId = await resetPassword(tx, email, hash);
+  if (userId === null) return false;
+  await appendAuditEntry(tx, null, systemAuditContext('millrace-admin', 'live'), {
+    action: 'user.password_reset',
+    resource: { kind: 'user', id: fromUuid('usr', userId) },
+  });
+  return true;
+}
 
 /** For installations without email, and for users who lost every way to sign in. */
 export const userPasswordCommand: Command = {
@@ -15,19 +32,9 @@ export const userPasswordCommand: Command = {
   run: async (context, flags) => {
     const db = await context.db();
     const email = emailOf(flags);
-    const password = randomBytes(PASSWORD_BYTES).toString('base64url');
-    const hash = await passwordHash(password);
-    const found = await db.transaction(
-      { name: 'reset password', isolation: 'read committed' },
-      async (tx) => {
-        const userId = await resetPassword(tx, email, hash);
-        if (userId === null) return false;
-        await appendAuditEntry(tx, null, systemAuditContext('millrace-admin', 'live'), {
-          action: 'user.password_reset',
-          resource: { kind: 'user', id: fromUuid('usr', userId) },
-        });
-        return true;
-      },
+    const { password, hash } = await createPassword();
+    const found = await db.transaction({ name: 'reset password', isolation: 'read committed' }, (tx) =>
+      storePassword(tx, email, hash),
     );
     if (!found) {
       throw new CommandError(

@@ -8,6 +8,7 @@ type SubFolderOrders = Readonly<Record<string, readonly string[]>>;
  * the folder. `index.ts` is above all parts and not listed. The order of parts that do not import each other may be changed.
  */
 const orders = {
+  'apps/admin/src': '. < init < doctor < commands.ts < app.ts < main.ts',
   'apps/cli/src': `
     . < framework < text < progress < completion < ssh < money < generated < account < admin < chat
     < events < market < operations < volumes < rentals < webhooks < commands < manifest.generated.ts

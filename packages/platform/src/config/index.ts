@@ -15,6 +15,7 @@ export {
   telemetryConfig,
 } from './fragments.ts';
 export { authConfig } from './auth.ts';
+export { backupConfig } from './backup.ts';
 export { consoleConfig } from './console.ts';
 export { demoConfig } from './demo.ts';
 export { healthConfig } from './health.ts';
@@ -24,7 +25,7 @@ export { marketplaceConfig } from './marketplace.ts';
 export { caddyAddress, caddyConfig, namesConfig } from './caddy.ts';
 export { defaultStorage, storageConfig, type StorageNodeSetting } from './storage.ts';
 export { keyFeedConfig, natsConfig, natsNamesConfig } from './nats.ts';
-export { postgresConfig } from './postgres.ts';
+export { postgresAdministratorConfig, postgresConfig, postgresOwnerConfig } from './postgres.ts';
 export { restateConfig } from './restate.ts';
 export { stripeConfig } from './stripe.ts';
 export { leaseValkeyConfig, optionalLeaseValkeyConfig, valkeyConfig } from './valkey.ts';

@@ -1,7 +1,7 @@
 import { isUnixSocket, parsePostgresUrl } from '../db/server-url.ts';
 import { checkEngineTls, engineTls } from './engine-tls.ts';
 import { fragment } from './fragment.ts';
-import type { ConfigProblem } from './fragment.ts';
+import type { ConfigProblem, Variable } from './fragment.ts';
 import { values } from './values.ts';
 
 const variables = {
@@ -30,11 +30,15 @@ const variables = {
   },
 } as const;
 
-function checkPostgres(settings: {
+interface PostgresAddress {
   readonly url: string;
   readonly allowPlaintext: boolean;
-}): readonly ConfigProblem[] {
-  const { env, example } = variables.url;
+}
+
+function checkPostgres(
+  settings: PostgresAddress,
+  { env, example }: Pick<Variable, 'env' | 'example'> = variables.url,
+): readonly ConfigProblem[] {
   try {
     const { servers, requiresTls: encrypted } = parsePostgresUrl(settings.url);
     const remote = servers.filter((server) => !isUnixSocket(server));
@@ -50,4 +54,34 @@ function checkPostgres(settings: {
   }
 }
 
-export const postgresConfig = fragment('postgres', variables, checkPostgres);
+export const postgresConfig = fragment('postgres', variables, (settings) => checkPostgres(settings));
+
+const ownerUrl = {
+  env: 'MILLRACE_POSTGRES_OWNER_URL',
+  schema: variables.url.schema.nullable().default(null),
+  expected: 'the URL of the PostgreSQL database with the login of its owner',
+  example: 'postgres://millrace_owner:password@127.0.0.1:5432/millrace',
+  secret: true,
+} as const;
+
+/** The login that migrates the database and backs it up. Without it, these commands use MILLRACE_POSTGRES_URL. */
+export const postgresOwnerConfig = fragment(
+  'postgresOwner',
+  { ...engineTls, url: ownerUrl },
+  ({ url, allowPlaintext }) => (url === null ? [] : checkPostgres({ url, allowPlaintext }, ownerUrl)),
+);
+
+const administratorUrl = {
+  env: 'MILLRACE_POSTGRES_ADMIN_URL',
+  schema: variables.url.schema.nullable().default(null),
+  expected: 'the URL of PostgreSQL with the login of an administrator',
+  example: 'postgres://postgres:password@127.0.0.1:5432/postgres',
+  secret: true,
+} as const;
+
+/** The login that creates roles and the database. */
+export const postgresAdministratorConfig = fragment(
+  'postgresAdministrator',
+  { allowPlaintext: engineTls.allowPlaintext, url: administratorUrl },
+  ({ url, allowPlaintext }) => (url === null ? [] : checkPostgres({ url, allowPlaintext }, administratorUrl)),
+);

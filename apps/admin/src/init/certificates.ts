@@ -1,0 +1,179 @@
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CommandError } from '../command.ts';
+import { groupOf, upstreamName } from './layout.ts';
+import type { Access, InstallationFiles } from './installation-files.ts';
+import { runProgram } from './run-program.ts';
+
+/** Certificates of the private authority, which only this installation trusts. */
+
+const AUTHORITY_DAYS = 3650;
+/** Clients of Apple refuse longer ones, also of private authorities. */
+const PUBLIC_DAYS = 825;
+
+export const authorityCertificate = 'ca.pem';
+const authorityKey = 'authority/ca.key';
+/** A copy for the proxy. */
+const proxyCa = 'proxy/ca.pem';
+const publicFile: Access = { group: null, mode: 0o644 };
+
+interface Request {
+  readonly name: string;
+  /** As in `DNS:localhost` and `IP:127.0.0.1`. */
+  readonly alternativeNames: readonly string[];
+  readonly days: number;
+}
+
+const loopbackNames = ['DNS:localhost', 'IP:127.0.0.1', 'IP:::1'];
+
+/** Folders with a `server.pem` and a `server.key`, and the names of their servers. */
+const servers: Readonly<Record<string, readonly string[]>> = {
+  postgres: loopbackNames,
+  nats: loopbackNames,
+  valkey: loopbackNames,
+  api: [`DNS:${upstreamName}`, ...loopbackNames],
+  gateway: [`DNS:${upstreamName}`, ...loopbackNames],
+};
+
+/** Creates the authority and the certificates of all servers. Existing ones stay. */
+export async function ensureCertificates(files: InstallationFiles): Promise<void> {
+  await ensureAuthority(files);
+  for (const [server, alternativeNames] of Object.entries(servers)) {
+    const group = server === 'postgres' ? 'postgres' : groupOf(server);
+    await ensureServerCertificate(files, server, { group, mode: 0o640 }, alternativeNames);
+  }
+}
+
+async function ensureAuthority(files: InstallationFiles): Promise<void> {
+  const certificate = (await files.read(authorityCertificate)) ?? (await files.read(proxyCa));
+  if (certificate !== null && (await files.read(authorityKey)) === null) {
+    // The operator may store the key on another machine.
+    await files.ensure(authorityCertificate, publicFile, () => certificate);
+    return;
+  }
+  const key = await files.ensure(authorityKey, { group: null, mode: 0o600 }, createKey);
+  await files.ensure(authorityCertificate, publicFile, () => {
+    if (certificate !== null && matches(certificate, key)) return certificate;
+    return createCertificate(key, [
+      ...['-subj', '/CN=Millrace private authority', '-days', String(AUTHORITY_DAYS)],
+      ...['-addext', 'basicConstraints=critical,CA:TRUE', '-addext', 'keyUsage=critical,keyCertSign,cRLSign'],
+    ]);
+  });
+}
+
+/** A certificate without its key is useless, so it is replaced if the key is new. */
+async function ensureServerCertificate(
+  files: InstallationFiles,
+  server: string,
+  access: Access,
+  alternativeNames: readonly string[],
+): Promise<void> {
+  const key = await files.ensure(`${server}/server.key`, access, createKey);
+  const certificateFile = `${server}/server.pem`;
+  const existing = await files.read(certificateFile);
+  const request = { name: server, alternativeNames, days: AUTHORITY_DAYS };
+  if (existing === null || matches(existing, key)) {
+    await files.ensure(certificateFile, access, () => issue(files, key, request));
+  } else {
+    await files.replace(certificateFile, access, await issue(files, key, request));
+  }
+}
+
+/** The certificate that clients of the public address see, with its key. */
+export interface PublicCertificate {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+const proxyFile: Access = { group: groupOf('proxy'), mode: 0o640 };
+const publicPem = 'proxy/public.pem';
+
+/** Returns whether the private authority issued the certificate of the public address. */
+export async function ensurePublicCertificate(
+  files: InstallationFiles,
+  host: string,
+  given: PublicCertificate | null,
+): Promise<boolean> {
+  const ca = (await files.read(authorityCertificate)) ?? '';
+  if (given !== null) {
+    const pem = [given.certificate, given.key].map((text) => `${text.trim()}\n`).join('');
+    const isNew = (await files.read(publicPem)) !== pem;
+    await (isNew ? files.replace(publicPem, proxyFile, pem) : files.ensure(publicPem, proxyFile, () => pem));
+  }
+  const pem = await files.ensure(publicPem, proxyFile, async () => {
+    const key = createKey();
+    const alternativeNames = [isAddress(host) ? `IP:${host}` : `DNS:${host}`];
+    return `${await issue(files, key, { name: 'Millrace', alternativeNames, days: PUBLIC_DAYS })}${key}`;
+  });
+  if ((await files.read(proxyCa)) === ca) await files.ensure(proxyCa, proxyFile, () => ca);
+  else await files.replace(proxyCa, proxyFile, ca);
+  return new X509Certificate(pem).checkIssued(new X509Certificate(ca));
+}
+
+/** Refuses a certificate that clients of the public address would refuse. */
+export function checkPublicCertificate(
+  { certificate, key }: PublicCertificate,
+  host: string,
+  now: Date,
+): void {
+  const parsed = parseCertificate(certificate);
+  if (!matches(certificate, key))
+    throw new CommandError('The key of --key does not belong to the certificate.');
+  const named = isAddress(host) ? parsed.checkIP(host) : parsed.checkHost(host);
+  if (named === undefined) throw new CommandError(`The certificate of --certificate does not name ${host}.`);
+  if (parsed.validToDate < now) throw new CommandError('The certificate of --certificate has expired.');
+}
+
+function parseCertificate(certificate: string): X509Certificate {
+  try {
+    return new X509Certificate(certificate);
+  } catch (error) {
+    throw new CommandError('The file of --certificate has no certificate in PEM.', { cause: error });
+  }
+}
+
+function matches(certificate: string, key: string): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
+}
+
+const isAddress = (host: string): boolean => host.includes(':') || /^[\d.]+$/.test(host);
+
+function createKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+async function issue(files: InstallationFiles, key: string, request: Request): Promise<string> {
+  if ((await files.read(authorityKey)) === null) {
+    throw new CommandError(
+      `The certificate of ${request.name} is missing, and so is the key of the authority that can issue it.\n` +
+        `Put the key back as ${files.pathOf(authorityKey)}.`,
+    );
+  }
+  return createCertificate(key, [
+    ...['-CA', files.pathOf(authorityCertificate), '-CAkey', files.pathOf(authorityKey)],
+    ...['-subj', `/CN=${request.name}`, '-days', String(request.days)],
+    ...['-addext', 'basicConstraints=critical,CA:FALSE', '-addext', 'extendedKeyUsage=serverAuth'],
+    ...['-addext', `subjectAltName=${request.alternativeNames.join(',')}`],
+  ]);
+}
+
+async function createCertificate(key: string, options: readonly string[]): Promise<string> {
+  // openssl reads keys only from files. No other user can enter this folder.
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-certificate-'));
+  try {
+    const keyFile = join(folder, 'key.pem');
+    await writeFile(keyFile, key, { mode: 0o600 });
+    // Without the configuration file of the machine, which could add other extensions.
+    const base = ['req', '-x509', '-new', '-sha256', '-config', '/dev/null', '-key', keyFile];
+    return await runProgram('openssl', [...base, ...options]);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,171 @@
+import { readFile } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import { systemClock, type Clock } from '@millrace/platform/clock';
+import { hostOf } from '@millrace/platform/net';
+import {
+  CommandError,
+  emailOf,
+  optionalText,
+  problemWithEmail,
+  requiredText,
+  UsageError,
+  type Command,
+  type CommandContext,
+  type FlagValues,
+} from '../command.ts';
+import { openDatabase } from '../open-database.ts';
+import { authorityCertificate, checkPublicCertificate, type PublicCertificate } from './certificates.ts';
+import { createFirstOperator } from './first-operator.ts';
+import { InstallationFiles } from './installation-files.ts';
+import { defaultPorts, type Installation, type Ports } from './layout.ts';
+import { migrateAsOwner, preparePostgres } from './prepare-postgres.ts';
+import { printResult, type InitResult } from './result.ts';
+import { systemGroupId, type GroupId } from './system-groups.ts';
+import { writeFiles } from './write-files.ts';
+
+export interface InitDeps {
+  readonly ports: Ports;
+  readonly stateFolder: string;
+  readonly groupId: GroupId;
+  readonly clock: Clock;
+}
+
+const onThisMachine: InitDeps = {
+  ports: defaultPorts,
+  stateFolder: '/var/lib/millrace',
+  groupId: systemGroupId(process.getuid?.()),
+  clock: systemClock,
+};
+
+const initFlags: Command['flags'] = {
+  'public-url': {
+    describe: 'address of the console and the API',
+    value: 'URL',
+    required: true,
+    check: problemWithPublicUrl,
+    question: {
+      about: 'The public address is what users type into the browser. It must lead to this machine.',
+      example: 'https://cloud.example.com',
+    },
+  },
+  organisation: {
+    describe: 'name of your organisation',
+    value: 'NAME',
+    required: true,
+    check: problemWithName,
+    question: {
+      about: 'Your organisation operates the installation. Users see its name in the console.',
+      example: 'Example Cloud',
+    },
+  },
+  name: {
+    describe: 'your name',
+    value: 'NAME',
+    required: true,
+    check: problemWithName,
+    question: { about: 'You become the first operator.', example: 'Ada Lovelace' },
+  },
+  email: {
+    describe: 'your email address',
+    value: 'ADDRESS',
+    required: true,
+    check: problemWithEmail,
+    question: { about: 'You sign in with your email address.', example: 'ada@example.com' },
+  },
+  certificate: {
+    describe: 'PEM file of the public certificate with its chain (default: a private authority issues one)',
+    value: 'FILE',
+  },
+  key: { describe: 'PEM file of its private key', value: 'FILE' },
+  folder: {
+    describe: 'folder of the configuration (default: /etc/millrace)',
+    value: 'FOLDER',
+    check: (folder) => (isAbsolute(folder) ? null : 'is not an absolute path'),
+  },
+  json: { describe: 'print one JSON object' },
+};
+
+export function createInitCommand(deps: InitDeps = onThisMachine): Command {
+  return {
+    name: 'init',
+    summary: 'prepare an installation on this machine: configuration, secrets, database, first operator',
+    flags: initFlags,
+    example:
+      'millrace-admin init --public-url https://cloud.example.com --email ada@example.com --name "Ada" --organisation "Example"',
+    run: async (context, flags) => {
+      const result = await prepare(deps, context, flags);
+      printResult(context, result, flags['json'] === true);
+    },
+  };
+}
+
+async function prepare(deps: InitDeps, context: CommandContext, flags: FlagValues): Promise<InitResult> {
+  const { clock, groupId, ports, stateFolder } = deps;
+  const folder = optionalText(flags, 'folder') ?? '/etc/millrace';
+  const organisation = requiredText(flags, 'organisation');
+  const installation: Installation = {
+    ...{ folder, ports, stateFolder, name: organisation, cell: context.cell },
+    publicUrl: requiredText(flags, 'public-url'),
+    natsPrefix: context.natsPrefix(),
+  };
+  const publicCertificate = await readPublicCertificate(flags, installation.publicUrl, clock);
+  const files = new InstallationFiles(folder, groupId);
+  const now = clock.now();
+  const { secrets, hasPrivateCertificate } = await writeFiles(files, installation, {
+    ...{ groupId, publicCertificate, now },
+  });
+  const { postgresUrls } = secrets;
+  const tls = {
+    certificateFile: files.pathOf('postgres/server.pem'),
+    keyFile: files.pathOf('postgres/server.key'),
+  };
+  await preparePostgres(postgresUrls, tls, context.postgresAdministratorUrl());
+  const ca = (await files.read(authorityCertificate)) ?? '';
+  const migrations = await migrateAsOwner({ url: postgresUrls.millrace_owner, ca }, clock);
+  const db = await openDatabase({ url: postgresUrls.millrace_admin_1, ca }, context.cell);
+  try {
+    const request = { email: emailOf(flags), name: requiredText(flags, 'name'), organisation };
+    const operator = await createFirstOperator(db, { ...request, cell: context.cell });
+    return { installation, ...files.report(), hasPrivateCertificate, migrations, operator };
+  } finally {
+    await db.close();
+  }
+}
+
+async function readPublicCertificate(
+  flags: FlagValues,
+  publicUrl: string,
+  clock: Clock,
+): Promise<PublicCertificate | null> {
+  const [certificateFile, keyFile] = [optionalText(flags, 'certificate'), optionalText(flags, 'key')];
+  if (certificateFile === undefined && keyFile === undefined) return null;
+  if (certificateFile === undefined || keyFile === undefined) {
+    throw new UsageError('--certificate and --key belong together: pass both or none.');
+  }
+  const given = { certificate: await readText(certificateFile), key: await readText(keyFile) };
+  checkPublicCertificate(given, hostOf(new URL(publicUrl)), clock.now());
+  return given;
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    throw new CommandError(`The file ${file} cannot be read (${code}).`, { cause: error });
+  }
+}
+
+function problemWithPublicUrl(text: string): string | null {
+  if (URL.canParse(text)) {
+    const { protocol, origin } = new URL(text);
+    if (protocol === 'https:' && origin === text) return null;
+  }
+  return `is ${JSON.stringify(text)}, which is not an address as https://cloud.example.com, in lower case and without a path`;
+}
+
+/** Names are also in a settings file, which cannot contain both kinds of quotation marks. */
+function problemWithName(text: string): string | null {
+  if (/[\u0000-\u001f\u007f"\\`$]/.test(text)) return 'contains one of " \\ ` $ or a control character';
+  return text.length > 100 ? 'has more than 100 characters' : null;
+}

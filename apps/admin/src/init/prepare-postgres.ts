@@ -1,0 +1,71 @@
+import type { Clock } from '@millrace/platform/clock';
+import { migrate } from '@millrace/platform/db';
+import { CommandError } from '../command.ts';
+import { preparationScript, type ServerCertificateFiles } from './postgres-roles.ts';
+import { postgresEnvironment } from './postgres-environment.ts';
+import { ProgramError, runProgram, type ProgramOptions } from './run-program.ts';
+import type { Secrets } from './secrets.ts';
+import { findUser } from './system-groups.ts';
+
+const administrator = 'postgres';
+const reloadMs = 30_000;
+const retryMs = 200;
+
+/** Creates roles, logins and the database, and gives the server its certificate. Can be repeated. */
+export async function preparePostgres(
+  urls: Secrets['postgresUrls'],
+  tls: ServerCertificateFiles,
+  administratorUrl: string | null,
+): Promise<void> {
+  const connection = administratorUrl === null ? await onSocket() : withUrl(administratorUrl);
+  const options = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-o', '/dev/null'];
+  try {
+    await runProgram('psql', options, { ...connection, input: preparationScript(urls, tls) });
+  } catch (error) {
+    const why = error instanceof ProgramError || isMissingProgram(error) ? error.message : null;
+    if (why === null) throw error;
+    throw new CommandError(
+      `PostgreSQL could not be prepared. ${why}\n` +
+        'Check that its server runs (systemctl status postgresql), and run this command again.',
+      { cause: error },
+    );
+  }
+}
+
+/** The server accepts its own administrator on the socket without a password. */
+async function onSocket(): Promise<ProgramOptions> {
+  const user = await findUser(administrator);
+  if (user === null) {
+    throw new CommandError('The user postgres does not exist. Install the package postgresql first.');
+  }
+  return { user, env: { PGUSER: administrator, PGDATABASE: administrator, PGAPPNAME: 'millrace-init' } };
+}
+
+function withUrl(url: string): ProgramOptions {
+  return { env: postgresEnvironment(url, { caFile: null, name: 'millrace-init' }) };
+}
+
+function isMissingProgram(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/** Migrates with the login of the owner. The server needs a moment to use its new certificate. */
+export async function migrateAsOwner(
+  access: { readonly url: string; readonly ca: string },
+  clock: Clock,
+): Promise<number> {
+  const deadlineMs = clock.monotonicMs() + reloadMs;
+  for (;;) {
+    try {
+      return (await migrate(access.url, { ca: access.ca, clock })).length;
+    } catch (error) {
+      // A failed migration names the statement as its cause, and waiting does not help.
+      if (!isCertificateProblem(error) || clock.monotonicMs() >= deadlineMs) throw error;
+      await clock.sleep(retryMs);
+    }
+  }
+}
+
+function isCertificateProblem(error: unknown): boolean {
+  return error instanceof Error && /certificate|TLS|SSL/i.test(error.message);
+}

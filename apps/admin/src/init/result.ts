@@ -1,0 +1,88 @@
+import type { CommandIo } from '../command.ts';
+import type { FirstOperator } from './first-operator.ts';
+import type { FileReport } from './installation-files.ts';
+import type { Installation } from './layout.ts';
+
+export interface InitResult extends FileReport {
+  readonly installation: Installation;
+  readonly hasPrivateCertificate: boolean;
+  /** The number of migrations that were applied. */
+  readonly migrations: number;
+  /** Null if the installation had an operator. */
+  readonly operator: FirstOperator | null;
+}
+
+export function printResult({ out }: CommandIo, result: InitResult, asJson: boolean): void {
+  out(asJson ? `${JSON.stringify(jsonOf(result))}\n` : textOf(result));
+}
+
+const consoleUrl = ({ installation }: InitResult): string => `${installation.publicUrl}/console/`;
+
+function jsonOf(result: InitResult): unknown {
+  const { installation, written, unchanged, edited, migrations, operator } = result;
+  return {
+    folder: installation.folder,
+    ...{ written, unchanged, edited, migrations },
+    consoleUrl: consoleUrl(result),
+    operator:
+      operator === null
+        ? null
+        : {
+            ...{ email: operator.email, organisationId: operator.organisation.id },
+            ...{ slug: operator.organisation.slug, keyId: operator.keyId, key: operator.key },
+            password: operator.password,
+          },
+  };
+}
+
+function textOf(result: InitResult): string {
+  const { installation, written, unchanged, edited, migrations } = result;
+  return [
+    `Files in ${installation.folder}:`,
+    ...listOf('written', written),
+    ...listOf('unchanged', unchanged),
+    ...listOf('changed by you, so not written', edited),
+    migrations === 0 ? 'The database is up to date.' : `The database has ${migrations} new migrations.`,
+    '',
+    ...operatorLines(result),
+    'Next:',
+    '  systemctl enable --now millrace.target',
+    '  millrace-admin doctor',
+    `  open ${consoleUrl(result)}`,
+    ...certificateLines(result),
+    '',
+  ].join('\n');
+}
+
+function listOf(title: string, files: readonly string[]): readonly string[] {
+  return files.length === 0 ? [] : [`  ${title}:`, ...files.map((file) => `    ${file}`)];
+}
+
+function operatorLines({ operator }: InitResult): readonly string[] {
+  if (operator === null) {
+    return [
+      'The installation has an operator, so none was created. If you lost the password or the key:',
+      '  millrace-admin user password --email ADDRESS',
+      '  millrace-admin key create --organisation SLUG --email ADDRESS',
+      '',
+    ];
+  }
+  return [
+    `Operator ${operator.email}, organisation ${operator.organisation.slug}.`,
+    '',
+    `  password of the console: ${operator.password}`,
+    `  API key:                 ${operator.key}`,
+    '',
+    'Both are shown only once and cannot be recovered. Change the password in the console, under Account.',
+    '',
+  ];
+}
+
+function certificateLines({ hasPrivateCertificate, installation }: InitResult): readonly string[] {
+  if (!hasPrivateCertificate) return [];
+  return [
+    '',
+    `Browsers warn of the public certificate, because your private authority issued it (${installation.folder}/ca.pem).`,
+    'With a certificate of a public authority, run this command again with --certificate FILE --key FILE.',
+  ];
+}

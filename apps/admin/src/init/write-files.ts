@@ -1,0 +1,93 @@
+import { hostOf } from '@millrace/platform/net';
+import { ensureCertificates, ensurePublicCertificate, type PublicCertificate } from './certificates.ts';
+import { renderAdminEnv, renderCommonEnv, renderProcessEnvs, renderProxyEnv } from './env-files.ts';
+import {
+  renderNatsConf,
+  renderNatsUsersFile,
+  renderRestateToml,
+  renderValkeyConf,
+  renderValkeyUsersFile,
+} from './engine-files.ts';
+import type { Access, InstallationFiles } from './installation-files.ts';
+import { groupOf, groupPackages, processRoleNames, type Installation } from './layout.ts';
+import { createIdentityKey, identityPublicKey } from './restate-identity.ts';
+import { ensureSecrets, type Secrets } from './secrets.ts';
+import type { GroupId } from './system-groups.ts';
+
+const everyone: Access = { group: null, mode: 0o644 };
+const ofService = (service: string): Access => ({ group: groupOf(service), mode: 0o640 });
+
+export interface WrittenInstallation {
+  readonly secrets: Secrets;
+  /** Whether the private authority issued the certificate of the public address. */
+  readonly hasPrivateCertificate: boolean;
+}
+
+/**
+ * Writes the files that do not exist, and those whose content changed with the release. The environment files come last:
+ * services do not start without them, so they never start with half of an installation.
+ */
+export async function writeFiles(
+  files: InstallationFiles,
+  installation: Installation,
+  { groupId, publicCertificate, now }: WriteOptions,
+): Promise<WrittenInstallation> {
+  // A missing user stops the command before it writes anything.
+  for (const group of Object.keys(groupPackages)) await groupId(group);
+  await createFolders(files);
+  await ensureCertificates(files);
+  const host = hostOf(new URL(installation.publicUrl));
+  const hasPrivateCertificate = await ensurePublicCertificate(files, host, publicCertificate);
+  const secrets = await ensureSecrets(files, installation.ports, now);
+  const identity = await files.ensure('restate/identity.pem', ofService('restate'), createIdentityKey);
+  await configureEngines(files, installation, secrets);
+  await configureProcesses(files, installation, {
+    activeSealingKey: secrets.activeSealingKey,
+    identityPublicKey: identityPublicKey(identity),
+  });
+  return { secrets, hasPrivateCertificate };
+}
+
+export interface WriteOptions {
+  readonly groupId: GroupId;
+  /** Null: the private authority issues one. */
+  readonly publicCertificate: PublicCertificate | null;
+  readonly now: Date;
+}
+
+async function createFolders(files: InstallationFiles): Promise<void> {
+  await files.ensureFolder('', { group: null, mode: 0o755 });
+  for (const folder of ['authority', 'admin']) await files.ensureFolder(folder, { group: null, mode: 0o700 });
+  for (const group of Object.keys(groupPackages)) {
+    await files.ensureFolder(group.replace(/^millrace-/, ''), { group, mode: 0o750 });
+  }
+}
+
+async function configureEngines(
+  files: InstallationFiles,
+  installation: Installation,
+  secrets: Secrets,
+): Promise<void> {
+  await files.configure('nats/users.conf', ofService('nats'), renderNatsUsersFile(installation, secrets));
+  await files.configure('nats/nats.conf', ofService('nats'), renderNatsConf(installation));
+  await files.configure(
+    'valkey/users.acl',
+    ofService('valkey'),
+    renderValkeyUsersFile(installation, secrets),
+  );
+  await files.configure('valkey/valkey.conf', ofService('valkey'), renderValkeyConf(installation));
+  await files.configure('restate/restate.toml', ofService('restate'), renderRestateToml(installation));
+}
+
+async function configureProcesses(
+  files: InstallationFiles,
+  installation: Installation,
+  facts: Parameters<typeof renderProcessEnvs>[1],
+): Promise<void> {
+  const envs = renderProcessEnvs(installation, facts);
+  for (const role of processRoleNames) await files.configure(`${role}.env`, everyone, envs[role]);
+  await files.configure('proxy.env', everyone, renderProxyEnv(installation));
+  await files.configure('admin.env', everyone, renderAdminEnv(installation));
+  // All processes need this one, so it says that the installation is complete.
+  await files.configure('millrace.env', everyone, renderCommonEnv(installation));
+}
