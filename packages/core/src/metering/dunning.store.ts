@@ -174,8 +174,8 @@ export async function requireStopsOfWallet(
 }
 
 /**
- * Stops meters whose hold a budget does not let grow. The hold of a due meter was not renewed yet. That of an order, before its first
- * posting, does not contain the retention yet. Both are ignored.
+ * Stops meters whose hold a budget does not let grow. The hold of a due meter was not renewed yet. Before the first posting, the hold
+ * of a meter that an earlier version opened does not contain the retention. Both are ignored.
  */
 export async function requireStopsOfExhausted(
   tx: Tx,

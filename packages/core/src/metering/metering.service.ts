@@ -1,17 +1,36 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import type { HoldId, KeyId, MeterId, OrgId } from '@millrace/platform/ids';
-import { addUsd, ppm, zeroUsd, type NanoUsd, type Ppm } from '@millrace/platform/money';
+import {
+  addUsd,
+  affordableMs,
+  divideRoundDown,
+  nanoUsd,
+  ppm,
+  subtractUsd,
+  zeroUsd,
+  type NanoUsd,
+  type Ppm,
+} from '@millrace/platform/money';
 import {
   applyLedger,
   findHold,
   requireLedgerSuccess,
   type WorkState,
   type LedgerCommand,
+  type LedgerSuccess,
   type MoneyCause,
   type Product,
 } from '../ledger/index.ts';
-import { costAt, owedAt, scheduleOf, type Meter, type MeterTransition } from './meter.ts';
+import {
+  costAt,
+  holdAmount,
+  owedAt,
+  retentionCostOf,
+  scheduleOf,
+  type Meter,
+  type MeterTransition,
+} from './meter.ts';
 import {
   insertMeter,
   insertTransitions,
@@ -30,7 +49,7 @@ import {
   type MeterPlan,
   type RemainingTermCharge,
 } from './meter-plans.ts';
-import { defaultMeteringPolicy } from './policy.ts';
+import { defaultMeteringPolicy, HOLD_WINDOW_MS, RETENTION_DIVISOR } from './policy.ts';
 
 /** Opens, pauses, resumes and closes meters in the transaction that changes the resource. */
 
@@ -143,6 +162,49 @@ function holdCommand(
   };
 }
 
+/**
+ * The hold of an order covers only running time. The retention is added before the meter runs, as far as the money lasts: what is
+ * not held could be promised to several meters. The target is absolute, so that concurrent openings of one name add it once.
+ */
+function retentionCommand(meter: Meter, holdId: HoldId): LedgerCommand | null {
+  const retention = retentionCostOf(meter);
+  const target = addUsd(holdAmount(meter, 0, HOLD_WINDOW_MS), retention);
+  if (meter.funding === 'committed' || retention === 0n || target <= meter.held) return null;
+  return {
+    do: 'resize',
+    orgId: meter.orgId,
+    mode: meter.mode,
+    cause: meter.cause,
+    step: `meter:retain:${meter.name}`,
+    holdId,
+    target,
+    atLeast: zeroUsd,
+    demand: 'running',
+    ...payableFrom(meter),
+    ...(meter.keyId === null ? {} : { keyId: meter.keyId }),
+  };
+}
+
+function openingCommand({ meter, spec }: OpeningMeter): LedgerCommand | null {
+  if (meter.holdId !== null) return retentionCommand(meter, meter.holdId);
+  return meter.ratePerHour > 0n ? holdCommand(meter, spec.demand) : null;
+}
+
+/** If the money did not last, the retention is shortened to the part held for it, or to a quarter of the hold. */
+function withHold(meter: Meter, { holdId, held }: LedgerSuccess): Meter {
+  const paid = { ...meter, holdId, held };
+  if (meter.holdId === null) return paid;
+  const part = nanoUsd(divideRoundDown(held, RETENTION_DIVISOR));
+  const beyond = subtractUsd(held, holdAmount(meter, 0, HOLD_WINDOW_MS));
+  const paidMs = affordableMs(beyond > part ? beyond : part, meter.retentionRatePerHour);
+  return { ...paid, retentionMs: Math.min(meter.retentionMs, Number(paidMs ?? meter.retentionMs)) };
+}
+
+interface OpeningMeter {
+  readonly meter: Meter;
+  readonly spec: MeterSpec;
+}
+
 /** Idempotent per name. Throws the ledger's refusal if the balance does not cover the holds. */
 export async function openMeters(
   tx: Tx,
@@ -150,7 +212,7 @@ export async function openMeters(
   requests: readonly MeterSpec[],
 ): Promise<readonly Meter[]> {
   const opened: Meter[] = [];
-  const fresh: { readonly meter: Meter; readonly spec: MeterSpec }[] = [];
+  const fresh: OpeningMeter[] = [];
   for (const spec of requests) {
     const known = await findByName(tx, orgId, spec);
     if (known !== null) opened.push(known);
@@ -159,16 +221,16 @@ export async function openMeters(
       fresh.push({ spec, meter: spec.holdId == null ? meter : await attachHold(tx, meter, spec.holdId) });
     }
   }
-  const withoutHold = fresh.filter(({ meter }) => meter.holdId === null && meter.ratePerHour > 0n);
-  const commands = withoutHold.map(({ meter, spec }) => holdCommand(meter, spec.demand));
-  const responses = (await applyLedger(tx, commands)).map((result, nth) =>
-    requireLedgerSuccess(result, commands[nth]?.amount),
-  );
-  for (const one of fresh) {
-    const { meter } = one;
-    const response = responses[withoutHold.indexOf(one)];
-    const paid = response === undefined ? meter : { ...meter, holdId: response.holdId, held: response.held };
-    opened.push(await insertOpened(tx, paid));
+  const commands = fresh.map(openingCommand);
+  const placed = commands.filter((command) => command !== null);
+  const responses = (await applyLedger(tx, placed)).map((result, nth) => {
+    const command = placed[nth];
+    return requireLedgerSuccess(result, command?.do === 'hold' ? command.amount : undefined);
+  });
+  let next = 0;
+  for (const [nth, { meter }] of fresh.entries()) {
+    const response = commands[nth] === null ? undefined : responses[next++];
+    opened.push(await insertOpened(tx, response === undefined ? meter : withHold(meter, response)));
   }
   return opened;
 }

@@ -1,8 +1,8 @@
 import { toUuid } from '@millrace/platform/ids';
-import { meteredTotal } from '@millrace/platform/money';
+import { meteredTotal, nanoUsd } from '@millrace/platform/money';
 import { failingLoop, poisonRows, type Poison } from '@millrace/testing';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { createBudget } from '../../ledger/index.ts';
+import { applyLedger, createBudget, requireLedgerSuccess, type LedgerCommand } from '../../ledger/index.ts';
 import { reconcileRental } from '../reconcile/reconcile-rental.ts';
 import { reconcileToIdle, reconcileUntil, reconcileDepsOf } from '../reconcile/reconcile.fixture.ts';
 import { executeRequiredActions, runningWork } from './dunning.service.ts';
@@ -74,6 +74,18 @@ const end = (tenant: Tenant, rental: Rental) =>
   harness.run((tx) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: actorOf(tenant) }),
   );
+
+/** Holds the available money, and returns how to release it. */
+async function holdRest({ orgId }: Tenant): Promise<() => Promise<unknown>> {
+  const { available } = await harness.balance(orgId);
+  const base = { orgId, mode: 'live', cause: { kind: 'payment', id: 'rest' } } as const;
+  const apply = (command: LedgerCommand) =>
+    harness.run(async (tx) => requireLedgerSuccess((await applyLedger(tx, [command]))[0]));
+  const amount = nanoUsd(available);
+  const { holdId } = await apply({ do: 'hold', ...base, step: 'rest', amount, demand: 'running' });
+  if (holdId === null) return expect.fail('The rest of the money was not held.');
+  return () => apply({ do: 'close', ...base, step: 'back', holdId });
+}
 
 async function passUntilOff(tenant: Tenant, rental: Rental): Promise<Rental> {
   for (let minute = 0; minute < 200; minute += 1) {
@@ -213,7 +225,10 @@ describe('dunning', () => {
       expect(await rowOf(rental)).toMatchObject({ power: 'off', gpuHeld: false });
       expect(retainedDiskMeter(await meters(harness, rental)), String(rental.wireId)).not.toBeNull();
     }
+    // Otherwise the rest of the money would pay for a disk for less than an hour, which is the time between sweeps here.
+    const releaseRest = await holdRest(tenant);
     await pass(tenant, all, 73 * HOUR_MS, HOUR_MS);
+    await releaseRest();
     for (const rental of all) await reconcileUntil(harness, rental, { until: 'Terminated' });
     const { balance, held } = await harness.balance(tenant.orgId);
     expect(held).toBe(0n);
@@ -221,10 +236,28 @@ describe('dunning', () => {
   });
 });
 
+describe('several orders at once', () => {
+  it('run on if the balance covers the full retention of any one disk, but not of all', async () => {
+    // The retention of a disk costs 34.5 USD, which is less than a quarter of the balance.
+    const tenant = await harness.tenant({ balanceUsd: 140 });
+    await harness.watch();
+    const orders: Rental[] = [];
+    for (let nth = 0; nth < 6; nth += 1) orders.push(await harness.rent(tenant, 'live'));
+    await Promise.all(orders.map((rental) => reconcileUntil(harness, rental, { until: 'Running' })));
+    await pass(tenant, orders, 3 * MINUTE_MS);
+    for (const rental of orders) expect(await rowOf(rental)).toMatchObject({ power: 'on', gpuHeld: true });
+    expect(await walletEvents(tenant)).not.toContain('balance.floor');
+    for (const rental of orders) {
+      await end(tenant, rental);
+      await reconcileUntil(harness, rental, { until: 'Terminated' });
+    }
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
+  });
+});
+
 describe('exceeded budget', () => {
   it('stops the rental despite a positive balance, and retains its disk with money held from the budget', async () => {
     const tenant = await harness.tenant();
-    const rental = await startRunningRental(harness, tenant);
     await harness.run((tx) =>
       createBudget(tx, {
         orgId: tenant.orgId,
@@ -237,6 +270,7 @@ describe('exceeded budget', () => {
         onExceeded: 'stop_everything',
       }),
     );
+    const rental = await startRunningRental(harness, tenant);
     await pass(tenant, [rental], 3 * HOUR_MS, 10 * MINUTE_MS);
     const off = await passUntilOff(tenant, rental);
     expect(off).toMatchObject({ gpuHeld: false, statusReason: 'Stopped because the budget ran out.' });
