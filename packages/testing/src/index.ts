@@ -99,6 +99,7 @@ export {
   type ProgramOptions,
   type WorkerProcess,
 } from './processes/api-and-worker.ts';
+export { startInstalledEngine, type InstalledEngineName } from './processes/installed-engine.ts';
 export { createRandom, type Random } from './random.ts';
 export { insertRentals, type InsertedRental, type RentalsOptions } from './rows/insert-rentals.ts';
 export { insertRequest } from './rows/insert-requests.ts';

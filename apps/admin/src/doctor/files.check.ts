@@ -157,13 +157,12 @@ const textOfKeys = (keys: readonly NamedKey[]): string =>
     .join(',');
 
 function differentKeys(installation: Installation): readonly Finding[] {
-  const environment = (role: Role): Environment => installation.environment(role);
   const sealing = (['api', 'worker'] as const).flatMap((role) => {
-    const keys = settingsOf([secretsConfig], environment(role))?.secrets.sealingKeys;
+    const keys = settingsOf([secretsConfig], installation, role)?.secrets.sealingKeys;
     return keys === undefined ? [] : [textOfKeys(keys)];
   });
   const feed = processes.flatMap((role) => {
-    const keys = settingsOf([keyFeedConfig], environment(role))?.keyFeed.sealingKeys;
+    const keys = settingsOf([keyFeedConfig], installation, role)?.keyFeed.sealingKeys;
     return keys === undefined ? [] : [{ role, text: textOfKeys(keys) }];
   });
   const others = feed.filter(({ text }) => text !== feed[0]?.text).map(({ role }) => role);
@@ -186,7 +185,7 @@ function differentKeys(installation: Installation): readonly Finding[] {
 function missingAuthSecret(installation: Installation): readonly Finding[] {
   const { files } = installation;
   if (files.api.problem !== null) return [];
-  const auth = settingsOf([authConfig], installation.environment('api'))?.auth;
+  const auth = settingsOf([authConfig], installation, 'api')?.auth;
   if (auth === undefined || auth.secret !== null) return [];
   const problem = 'MILLRACE_AUTH_SECRET_FILE is not set, so users cannot sign in.';
   return [finding('auth-secret-missing', files.api.path, problem, { file: files.api.path })];

@@ -23,8 +23,11 @@ export const fleetCheck: Check = {
   id: 'fleet',
   title: 'Clusters and storage nodes',
   run: async (context) => {
-    const environment = context.installation.environment('worker');
-    const settings = settingsOf([fleetConfig, providersConfig, storageConfig], environment);
+    const settings = settingsOf(
+      [fleetConfig, providersConfig, storageConfig],
+      context.installation,
+      'worker',
+    );
     if (settings === null) return [];
     const { fleet, providers, storage } = settings;
     const ofClusters = (providers.list ?? providers.file ?? []).flatMap(({ driver, clusters }) =>
@@ -204,7 +207,7 @@ export const mailCheck: Check = {
   id: 'mail',
   title: 'Email',
   run: async ({ installation, effects }) => {
-    const url = settingsOf([mailConfig], installation.environment('api'))?.mail.smtpUrl ?? null;
+    const url = settingsOf([mailConfig], installation, 'api')?.mail.smtpUrl ?? null;
     if (url === null) return [];
     const isEncrypted = url.startsWith('smtps:');
     const address = addressOf(url, isEncrypted ? 465 : 587);

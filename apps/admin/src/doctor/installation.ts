@@ -162,13 +162,15 @@ export function errorCode(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
-/** Null if these settings are wrong, which the check of the files reports. */
+/** Null if these settings are wrong or missing, which the check of the files reports. */
 export function settingsOf<const Fragments extends Parameters<typeof loadConfig>[0]>(
   fragments: Fragments,
-  environment: Environment,
+  { shared, files, environment }: Installation,
+  role: Role,
 ): ReturnType<typeof loadConfig<Fragments>> | null {
+  if (shared.problem !== null || files[role].problem !== null) return null;
   try {
-    return loadConfig(fragments, environment);
+    return loadConfig(fragments, environment(role));
   } catch (error) {
     if (error instanceof ConfigError) return null;
     throw error;

@@ -52,7 +52,7 @@ async function checkRole(
   { installation, effects }: CheckContext,
   role: ProcessRole,
 ): Promise<readonly Finding[]> {
-  const nats = settingsOf([natsConfig], installation.environment(role))?.nats;
+  const nats = settingsOf([natsConfig], installation, role)?.nats;
   if (nats === undefined) return [];
   const unencrypted = nats.urls.some((url) => !url.startsWith('tls:'))
     ? [finding('nats-tls', 'nats', 'MILLRACE_NATS_URLS does not begin with tls://.')]
@@ -78,13 +78,14 @@ function explain(error: unknown, role: ProcessRole, installation: Installation):
   }
   if (/certificate|TLS/.test(message)) return finding('nats-tls', 'nats', message, {}, certificateCauses);
   const why = error instanceof DeadlineError ? 'no answer in time' : message;
-  return finding('nats-unreachable', 'nats', `A connection to NATS failed: ${why}`);
+  const problem = `A connection to NATS failed: ${why}`;
+  return finding('nats-unreachable', 'nats', problem, {}, ['nats-tls', ...certificateCauses]);
 }
 
 /** Clients cannot read their permissions, and trying them would write messages. So the file of the users is compared. */
 function missingPermissions({ installation }: CheckContext, role: ProcessRole): readonly Finding[] {
   const path = installation.path('nats', 'users.conf');
-  const settings = settingsOf([natsConfig, cellConfig], installation.environment(role));
+  const settings = settingsOf([natsConfig, cellConfig], installation, role);
   const key = natsPublicKey(settings?.nats.credentials ?? '');
   if (settings === null || key === null || !existsSync(path)) return [];
   const user = parseNatsUsers(readFileSync(path, 'utf8')).find(({ publicKey }) => publicKey === key);
@@ -210,7 +211,7 @@ function changedFiles(installation: Installation, loadedAt: string): readonly Fi
 }
 
 function missingStreams(installation: Installation, found: readonly string[]): readonly Finding[] {
-  const settings = settingsOf([natsConfig, cellConfig], installation.environment('worker'));
+  const settings = settingsOf([natsConfig, cellConfig], installation, 'worker');
   if (settings === null) return [];
   const { prefix } = settings.nats;
   const needed = [

@@ -44,8 +44,7 @@ const nothing: RoleResult = { findings: [], facts: null };
 
 async function checkRole(context: CheckContext, role: DatabaseRole): Promise<RoleResult> {
   const { installation, effects } = context;
-  const environment = installation.environment(role);
-  const settings = settingsOf([postgresConfig, cellConfig], environment);
+  const settings = settingsOf([postgresConfig, cellConfig], installation, role);
   if (settings === null) return nothing;
   const { url, ca } = settings.postgres;
   const { requiresTls, servers } = parsePostgresUrl(url);
@@ -113,7 +112,13 @@ function explain(error: unknown, role: DatabaseRole, user: string): Finding {
   }
   // Equal for all roles, so that it is reported once.
   const problem = `PostgreSQL does not accept connections (${code === '' ? 'no answer' : code}).`;
-  return finding('postgres-unreachable', 'postgres', problem, { setting: 'MILLRACE_POSTGRES_URL' });
+  return finding(
+    'postgres-unreachable',
+    'postgres',
+    problem,
+    { setting: 'MILLRACE_POSTGRES_URL' },
+    certificateCauses,
+  );
 }
 
 function codeOf(error: unknown): string {
@@ -187,6 +192,7 @@ export const backupCheck: Check = {
   id: 'backups',
   title: 'Backups',
   run: async ({ installation, effects }) => {
+    if (installation.files.admin.problem !== null) return [];
     const folder = backupFolder(installation.environment('admin'));
     const [newest] = dumpsIn(folder);
     const about = (problem: string, id: 'backup-missing' | 'backup-old' | 'backup-empty') => [

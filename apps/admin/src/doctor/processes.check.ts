@@ -24,19 +24,18 @@ export const processesCheck: Check = {
 
 /** Null if its settings are wrong. */
 function healthRequest(installation: Installation, role: ProcessRole): HttpRequest | null {
-  const environment = installation.environment(role);
-  const settings = settingsOf([healthConfig, healthPortConfig], environment);
+  const settings = settingsOf([healthConfig, healthPortConfig], installation, role);
   if (settings === null) return null;
   const { host, token } = settings.health;
   const headers = token === null ? {} : { authorization: `Bearer ${token}` };
   if (role !== 'api') {
     return { url: `http://${bracketed(reachable(host))}:${settings.healthPorts[role]}/readyz`, headers };
   }
-  const http = settingsOf([httpConfig], environment)?.http;
+  const http = settingsOf([httpConfig], installation, role)?.http;
   if (http === undefined) return null;
   const address = `${bracketed(reachable(http.host))}:${http.port}`;
   if (http.tlsCert === null) return { url: `http://${address}/readyz`, headers };
-  const ca = settingsOf([postgresConfig], environment)?.postgres.ca ?? null;
+  const ca = settingsOf([postgresConfig], installation, role)?.postgres.ca ?? null;
   return {
     url: `https://${address}/readyz`,
     headers,
@@ -117,7 +116,7 @@ function checkRelease(
   role: ProcessRole,
   installation: Installation,
 ): readonly Finding[] {
-  const health = settingsOf([healthConfig], installation.environment(role))?.health;
+  const health = settingsOf([healthConfig], installation, role)?.health;
   if (health === undefined || version === undefined) return [];
   const installed = readBuildInfo(health.commit);
   const isSame = version === installed.version && (commit ?? null) === installed.commit;

@@ -10,10 +10,10 @@ export const publicAddressCheck: Check = {
   id: 'public',
   title: 'Public address',
   run: async (context) => {
-    const environment = context.installation.environment('api');
-    const url = settingsOf([httpConfig], environment)?.http.publicUrl ?? null;
+    const { installation } = context;
+    const url = settingsOf([httpConfig], installation, 'api')?.http.publicUrl ?? null;
     if (url === null || !url.startsWith('https:')) return [];
-    const ca = settingsOf([postgresConfig], environment)?.postgres.ca ?? null;
+    const ca = settingsOf([postgresConfig], installation, 'api')?.postgres.ca ?? null;
     const address = addressOf(url, 443);
     const [isReachable, api, gateway, redirect] = await Promise.all([
       context.effects.servedCertificate({ ...address, start: 'direct', ca: null }).then(
@@ -74,6 +74,7 @@ function checkApi(context: CheckContext, url: string, response: HttpResponse | n
     finding('public-route-api', 'public', problem, valuesOf(context), [
       'process-not-*@api',
       'certificate-*@api',
+      'ca-*',
     ]),
   ];
 }
@@ -82,6 +83,6 @@ function checkApi(context: CheckContext, url: string, response: HttpResponse | n
 function checkGateway(context: CheckContext, url: string, response: HttpResponse | null): readonly Finding[] {
   if (response !== null && response.status === 401 && response.body.includes('"object":"error"')) return [];
   const problem = `${url}/v1/models is not answered by the gateway (${response?.status ?? 'no answer'}).`;
-  const causes = ['process-not-*@gateway', 'certificate-*@gateway'];
+  const causes = ['process-not-*@gateway', 'certificate-*@gateway', 'ca-*'];
   return [finding('public-route-gateway', 'public', problem, valuesOf(context), causes)];
 }

@@ -40,12 +40,12 @@ const UPSTREAM_NAME = 'millrace.internal';
 export const upstreamName = ({ proxy }: Installation): string => proxy['UPSTREAM_NAME'] ?? UPSTREAM_NAME;
 
 export function postgresAddresses(installation: Installation): readonly Address[] {
-  const url = settingsOf([postgresConfig], installation.environment('api'))?.postgres.url;
+  const url = settingsOf([postgresConfig], installation, 'api')?.postgres.url;
   return url === undefined ? [] : parsePostgresUrl(url).servers.filter(({ host }) => !host.startsWith('/'));
 }
 
 export function natsAddresses(installation: Installation): readonly Address[] {
-  const urls = settingsOf([natsConfig], installation.environment('worker'))?.nats.urls ?? [];
+  const urls = settingsOf([natsConfig], installation, 'worker')?.nats.urls ?? [];
   return urls.map((url) => addressOf(url, 4222));
 }
 
@@ -59,7 +59,6 @@ export function tlsServers(installation: Installation): readonly TlsServer[] {
 }
 
 function engineServers(installation: Installation): readonly TlsServer[] {
-  const environment = installation.environment('worker');
   const ofFolder = (name: string) => ({
     name,
     certificateFile: installation.path(name, 'server.pem'),
@@ -77,7 +76,7 @@ function engineServers(installation: Installation): readonly TlsServer[] {
   const valkeyUrl = roles
     .map((role) => valkeyOf(installation, role)?.url)
     .find((url) => url !== undefined && url.startsWith('rediss:'));
-  const restate = settingsOf([restateConfig], environment)?.restate;
+  const restate = settingsOf([restateConfig], installation, 'worker')?.restate;
   const restateUrl = restate?.ingressUrl.startsWith('https:') === true ? restate.ingressUrl : null;
   const reloadValkey = '`systemctl restart millrace-valkey`';
   return [
@@ -106,19 +105,18 @@ export interface ValkeyAccess {
 
 /** Workers may have none. `admin` may have the user `all`, who can read the settings of the server. */
 export function valkeyOf(installation: Installation, role: Role): ValkeyAccess | null {
-  const environment = installation.environment(role);
   if (role === 'api' || role === 'admin') {
-    const valkey = settingsOf([valkeyConfig], environment)?.valkey;
+    const valkey = settingsOf([valkeyConfig], installation, role)?.valkey;
     return valkey === undefined ? null : { url: valkey.url, ca: valkey.ca, setting: 'MILLRACE_VALKEY_URL' };
   }
-  const lease = settingsOf([optionalLeaseValkeyConfig], environment)?.leaseValkey;
+  const lease = settingsOf([optionalLeaseValkeyConfig], installation, role)?.leaseValkey;
   if (lease === undefined || lease.url === null) return null;
   return { url: lease.url, ca: lease.ca, setting: 'MILLRACE_POT_VALKEY_URL' };
 }
 
 function processServers(installation: Installation): readonly TlsServer[] {
   return (['api', 'gateway'] as const).flatMap((role) => {
-    const http = settingsOf([httpConfig], installation.environment(role))?.http;
+    const http = settingsOf([httpConfig], installation, role)?.http;
     if (http?.tlsCertFile === undefined || http.tlsCertFile === null) return [];
     return [
       {
@@ -144,7 +142,7 @@ export function reachable(host: string): string {
 }
 
 function publicServer(installation: Installation): readonly TlsServer[] {
-  const publicUrl = settingsOf([httpConfig], installation.environment('api'))?.http.publicUrl ?? null;
+  const publicUrl = settingsOf([httpConfig], installation, 'api')?.http.publicUrl ?? null;
   if (publicUrl === null || !publicUrl.startsWith('https:')) return [];
   const file = installation.proxy['CERTIFICATE'] ?? null;
   const address = addressOf(publicUrl, 443);

@@ -13,6 +13,8 @@ import { isOlder } from './version.ts';
 const OLDEST = '8';
 const CONNECT_MS = 2_500;
 const certificateCauses = ['certificate-*@valkey', 'ca-*'];
+/** A server with TLS only does not answer without it. */
+const connectionCauses = ['valkey-tls', ...certificateCauses];
 
 /**
  * The server and the user of each role. The users of the roles have no right to read the settings of the server. So they are read as the user
@@ -85,7 +87,7 @@ function explain(error: unknown, role: ProcessRole, setting: string, { path }: I
       return finding('valkey-tls', 'valkey', message, { setting }, certificateCauses);
   }
   const values = { setting: 'MILLRACE_VALKEY_URL and MILLRACE_POT_VALKEY_URL' };
-  return finding('valkey-unreachable', 'valkey', 'Valkey does not answer.', values, certificateCauses);
+  return finding('valkey-unreachable', 'valkey', 'Valkey does not answer.', values, connectionCauses);
 }
 
 interface ServerResult {
@@ -123,7 +125,7 @@ function explainAdmin(error: unknown, { path }: Installation): Finding {
     const problem = 'Valkey refuses the user of MILLRACE_VALKEY_URL of admin.env.';
     return finding('valkey-credentials-refused', 'admin', problem, values);
   }
-  return finding('valkey-unreachable', 'valkey', 'Valkey does not answer.', values, certificateCauses);
+  return finding('valkey-unreachable', 'valkey', 'Valkey does not answer.', values, connectionCauses);
 }
 
 /** The settings in the configuration file, over the defaults of Valkey. */
@@ -182,7 +184,7 @@ function missingRules(
   users: readonly AclUser[],
 ): readonly Finding[] {
   const access = valkeyOf(installation, role);
-  const prefix = settingsOf([natsNamesConfig], installation.environment(role))?.natsNames.prefix;
+  const prefix = settingsOf([natsNamesConfig], installation, role)?.natsNames.prefix;
   if (access === null || prefix === undefined) return [];
   const name = decodeURIComponent(new URL(access.url).username);
   const user = users.find((each) => each.name === name);

@@ -1,0 +1,230 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { appendFileSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { systemClock } from '@millrace/platform/clock';
+import { createDb, type Db } from '@millrace/platform/db';
+import { createIdSource } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
+import {
+  eventually,
+  freePorts,
+  longDbTimeouts,
+  startInstalledEngine,
+  startPostgresServer,
+  startProcess,
+  urlOfDatabase,
+  type InstalledEngineName,
+  type TestPostgres,
+  type TestProcess,
+} from '@millrace/testing';
+import { sql } from 'kysely';
+import { runAdmin } from '../app.ts';
+import { createInitCommand } from '../init/init-command.ts';
+import { createFolders, groupOfPostgres } from '../init/init.fixture.ts';
+import { defaultPorts, type Ports } from '../init/layout.ts';
+import type { Effects } from './check.ts';
+import { findProblems } from './doctor.command.ts';
+import type { Finding } from './finding.ts';
+import { processes, type ProcessRole } from './installation.ts';
+import { systemEffects } from './system-effects.ts';
+
+/** An installation on one machine that `millrace-admin init` has prepared, with all of its servers and processes. */
+export class TestInstallation implements AsyncDisposable {
+  readonly folder: string;
+  readonly ports: Ports;
+  readonly postgres: TestPostgres;
+  readonly engines = new Map<InstalledEngineName, TestProcess>();
+  readonly processes = new Map<ProcessRole, TestProcess>();
+  readonly #closers: (() => unknown)[] = [];
+  #db: Db | null = null;
+  #valkey: ValkeyClient | null = null;
+
+  private constructor(folder: string, ports: Ports, postgres: TestPostgres) {
+    this.folder = folder;
+    this.ports = ports;
+    this.postgres = postgres;
+  }
+
+  static async open(): Promise<TestInstallation> {
+    const closers: (() => unknown)[] = [];
+    const { folder, stateFolder } = createFolders((remove) => void closers.push(remove));
+    const postgres = await startPostgresServer();
+    const names = Object.keys(defaultPorts).filter((name) => name !== 'postgres');
+    const free = await freePorts(names.length + 2);
+    const [publicPort = 0, plainPort = 0] = free.slice(names.length);
+    const chosen = Object.fromEntries(names.map((name, index) => [name, free[index]]));
+    const ports = { ...defaultPorts, ...chosen, postgres: postgres.port };
+    const installation = new TestInstallation(folder, ports, postgres);
+    installation.#closers.push(...closers);
+    await installation.#initialise(stateFolder, `https://localhost:${publicPort}`);
+    installation.#addTestSettings(plainPort);
+    await installation.#start();
+    return installation;
+  }
+
+  path(...names: string[]): string {
+    return join(this.folder, ...names);
+  }
+
+  read(...names: string[]): string {
+    return readFileSync(this.path(...names), 'utf8');
+  }
+
+  /** Keeps the time of the file, because NATS compares it with that of its start. */
+  write(name: string, text: string): void {
+    const { atime, mtime } = statSync(this.path(name));
+    writeFileSync(this.path(name), text);
+    utimesSync(this.path(name), atime, mtime);
+  }
+
+  /** One statement as the administrator. */
+  async sql(text: string): Promise<readonly Record<string, unknown>[]> {
+    this.#db ??= createDb({
+      ...longDbTimeouts,
+      ...{ url: urlOfDatabase(this.postgres.url, 'millrace'), poolSize: 1, role: null },
+      ...{ ids: createIdSource({ clock: systemClock, cell: 0 }), log: silent },
+    });
+    const { rows } = await sql.raw<Record<string, unknown>>(text).execute(this.#db.kysely);
+    return rows;
+  }
+
+  /** A command as the user `all`. */
+  async valkey(...words: string[]): Promise<unknown> {
+    const url = this.read('admin/valkey.url').trim();
+    this.#valkey ??= await connectValkey({
+      ...{ url, ca: this.read('ca.pem'), name: 'test', log: silent, commandTimeoutMs: 60_000 },
+    });
+    return this.#valkey.command(words);
+  }
+
+  /** Findings with this machine replaced where tests on it would depend on it. */
+  doctor(effects: Partial<Effects> = {}): Promise<readonly Finding[]> {
+    return findProblems(this.folder, { ...testEffects, ...effects });
+  }
+
+  async restartEngine(name: InstalledEngineName): Promise<void> {
+    await this.engines.get(name)?.crash();
+    await this.startEngine(name);
+  }
+
+  async startEngine(name: InstalledEngineName): Promise<void> {
+    const { natsMonitor, restateAdmin } = this.ports;
+    const readyUrls: Partial<Record<InstalledEngineName, string>> = {
+      nats: `http://127.0.0.1:${natsMonitor}/healthz`,
+      restate: `http://127.0.0.1:${restateAdmin}/health`,
+    };
+    const readyUrl = readyUrls[name];
+    const env = name === 'proxy' ? this.#settings('proxy.env') : {};
+    const started = await startInstalledEngine(name, this.folder, {
+      env,
+      ...(readyUrl === undefined ? {} : { readyUrl }),
+    });
+    this.engines.set(name, started);
+  }
+
+  async startProcess(role: ProcessRole): Promise<void> {
+    const started = await startProcess({
+      name: role,
+      entry: `apps/${role}/src/main.ts`,
+      env: {
+        ...this.#settings('millrace.env'),
+        ...this.#settings(`${role}.env`),
+        MILLRACE_LOG_LEVEL: 'warn',
+      },
+    });
+    this.processes.set(role, started);
+  }
+
+  async untilHealthy(): Promise<void> {
+    let last: readonly Finding[] = [];
+    try {
+      await eventually({ what: 'no findings', intervalMs: 250 }, async () => {
+        last = await this.doctor();
+        return last.length === 0;
+      });
+    } catch (error) {
+      throw new Error(`Still found: ${JSON.stringify(last, null, 2)}`, { cause: error });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#valkey?.close();
+    await this.#db?.close();
+    await Promise.all([...this.processes.values(), ...this.engines.values()].map((each) => each.crash()));
+    await this.postgres[Symbol.asyncDispose]();
+    for (const close of this.#closers) await close();
+  }
+
+  #settings(file: string): Record<string, string> {
+    const entries = Object.entries(parseEnv(this.read(file)));
+    return Object.fromEntries(entries.map(([name, value]) => [name, value ?? '']));
+  }
+
+  async #initialise(stateFolder: string, publicUrl: string): Promise<void> {
+    const { ports, folder } = this;
+    let err = '';
+    const io = { out: () => undefined, err: (text: string) => void (err += text) };
+    const command = createInitCommand({ ports, stateFolder, groupId: groupOfPostgres, clock: systemClock });
+    const person = ['--email', 'ada@example.com', '--name', 'Ada', '--organisation', 'Example'];
+    const words = ['init', '--folder', folder, '--public-url', publicUrl, ...person];
+    const env = { MILLRACE_POSTGRES_ADMIN_URL: this.postgres.url };
+    const code = await runAdmin(words, io, env, [command]);
+    if (code !== 0) throw new Error(`init failed with ${code}: ${err}`);
+  }
+
+  /** A user of Valkey for everything, a token for health, a backup, and short waits. */
+  #addTestSettings(plainPort: number): void {
+    const password = randomBytes(24).toString('hex');
+    const hash = createHash('sha256').update(password).digest('hex');
+    appendFileSync(this.path('valkey/users.acl'), `user all on #${hash} ~* &* +@all\n`);
+    const secret = (name: string, text: string): void =>
+      writeFileSync(this.path(name), `${text}\n`, { mode: 0o600 });
+    secret('admin/valkey.url', `rediss://all:${password}@127.0.0.1:${this.ports.valkey}`);
+    secret('health.token', randomBytes(24).toString('hex'));
+    const backups = join(this.folder, '../backups');
+    mkdirSync(backups);
+    writeFileSync(join(backups, 'millrace-now.dump'), 'PGDMP');
+    const admin = this.read('admin.env').replace(
+      /^MILLRACE_BACKUP_FOLDER=.*$/m,
+      `MILLRACE_BACKUP_FOLDER=${backups}`,
+    );
+    writeFileSync(
+      this.path('admin.env'),
+      `${admin}\nMILLRACE_VALKEY_URL_FILE=${this.path('admin/valkey.url')}\n`,
+    );
+    appendFileSync(this.path('millrace.env'), `MILLRACE_HEALTH_TOKEN_FILE=${this.path('health.token')}\n`);
+    appendFileSync(this.path('worker.env'), 'MILLRACE_RESTATE_REGISTER_MS=1000\n');
+    const proxy = this.read('proxy.env').replace(/^HTTP_BIND=.*$/m, `HTTP_BIND=127.0.0.1:${plainPort}`);
+    writeFileSync(this.path('proxy.env'), proxy);
+  }
+
+  async #start(): Promise<void> {
+    await Promise.all(
+      (['nats', 'valkey', 'restate', 'proxy'] as const).map((name) => this.startEngine(name)),
+    );
+    for (const role of ['worker', ...processes.filter((each) => each !== 'worker')] as const) {
+      await this.startProcess(role);
+    }
+  }
+}
+
+const silent = createLogger({ name: 'test', level: 'silent' });
+
+const GIBIBYTE = 1_073_741_824;
+
+/** Units as after an installation. */
+const unit = 'LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nLimitNOFILE=65536\n';
+
+/** The network and the clock are real. Disks, users and systemd are those of a machine with an installation. */
+export const testEffects: Effects = {
+  ...systemEffects,
+  freeSpace: async () => ({ freeBytes: 100 * GIBIBYTE, totalBytes: 200 * GIBIBYTE, device: 1 }),
+  identityOf: async () => ({ uid: process.getuid?.() ?? 0, gids: [process.getgid?.() ?? 0] }),
+  hasSystemd: () => true,
+  run: async (file) => {
+    if (file === 'systemctl') return { code: 0, output: unit };
+    return file === 'timedatectl' ? { code: 0, output: 'yes\n' } : { code: 1, output: '' };
+  },
+};
