@@ -12,6 +12,7 @@ import {
 import { migrate, type Db, type Reader } from '@millrace/platform/db';
 import { auditCommand } from './audit.ts';
 import { createInitCommand } from './init/init-command.ts';
+import { doctorCommand } from './doctor/doctor.command.ts';
 import { natsKeyCommand, natsUsersCommand } from './nats.ts';
 import { userDeleteCommand } from './user-delete.ts';
 import { userPasswordCommand } from './user-password.ts';
@@ -175,6 +176,7 @@ const keyCreateCommand: Command = {
 export const commands: readonly Command[] = [
   createInitCommand(),
   bootstrapCommand,
+  doctorCommand,
   migrateCommand,
   organisationAddCommand,
   userAddCommand,
