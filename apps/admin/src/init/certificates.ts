@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { CommandError } from '../command.ts';
 import { groupOf, upstreamName } from './layout.ts';
 import type { Access, InstallationFiles } from './installation-files.ts';
-import { runProgram } from './run-program.ts';
+import { runProgram } from '../run-program.ts';
 
 /** Certificates of the private authority, which only this installation trusts. */
 

@@ -119,7 +119,10 @@ async function prepare(deps: InitDeps, context: CommandContext, flags: FlagValue
     certificateFile: files.pathOf('postgres/server.pem'),
     keyFile: files.pathOf('postgres/server.key'),
   };
-  await preparePostgres(postgresUrls, tls, context.postgresAdministratorUrl());
+  await preparePostgres(postgresUrls, {
+    ...{ tls, port: ports.postgres },
+    administratorUrl: context.postgresAdministratorUrl(),
+  });
   const ca = (await files.read(authorityCertificate)) ?? '';
   const migrations = await migrateAsOwner({ url: postgresUrls.millrace_owner, ca }, clock);
   const db = await openDatabase({ url: postgresUrls.millrace_admin_1, ca }, context.cell);

@@ -2,8 +2,8 @@ import type { Clock } from '@millrace/platform/clock';
 import { migrate } from '@millrace/platform/db';
 import { CommandError } from '../command.ts';
 import { preparationScript, type ServerCertificateFiles } from './postgres-roles.ts';
-import { postgresEnvironment } from './postgres-environment.ts';
-import { ProgramError, runProgram, type ProgramOptions } from './run-program.ts';
+import { postgresEnvironment } from '../postgres-environment.ts';
+import { ProgramError, runProgram, type ProgramOptions } from '../run-program.ts';
 import type { Secrets } from './secrets.ts';
 import { findUser } from './system-groups.ts';
 
@@ -11,13 +11,19 @@ const administrator = 'postgres';
 const reloadMs = 30_000;
 const retryMs = 200;
 
+export interface PrepareOptions {
+  readonly tls: ServerCertificateFiles;
+  /** Null: the administrator of this machine's server. */
+  readonly administratorUrl: string | null;
+  readonly port: number;
+}
+
 /** Creates roles, logins and the database, and gives the server its certificate. Can be repeated. */
 export async function preparePostgres(
   urls: Secrets['postgresUrls'],
-  tls: ServerCertificateFiles,
-  administratorUrl: string | null,
+  { tls, administratorUrl, port }: PrepareOptions,
 ): Promise<void> {
-  const connection = administratorUrl === null ? await onSocket() : withUrl(administratorUrl);
+  const connection = administratorUrl === null ? await onSocket(port) : withUrl(administratorUrl);
   const options = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-o', '/dev/null'];
   try {
     await runProgram('psql', options, { ...connection, input: preparationScript(urls, tls) });
@@ -33,12 +39,19 @@ export async function preparePostgres(
 }
 
 /** The server accepts its own administrator on the socket without a password. */
-async function onSocket(): Promise<ProgramOptions> {
+async function onSocket(port: number): Promise<ProgramOptions> {
   const user = await findUser(administrator);
   if (user === null) {
     throw new CommandError('The user postgres does not exist. Install the package postgresql first.');
   }
-  return { user, env: { PGUSER: administrator, PGDATABASE: administrator, PGAPPNAME: 'millrace-init' } };
+  return {
+    user,
+    env: {
+      // Explicit, because Debian's psql otherwise chooses one of several clusters.
+      ...{ PGHOST: '/var/run/postgresql', PGPORT: String(port), PGUSER: administrator },
+      ...{ PGDATABASE: administrator, PGAPPNAME: 'millrace-init' },
+    },
+  };
 }
 
 function withUrl(url: string): ProgramOptions {

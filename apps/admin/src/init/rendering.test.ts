@@ -6,7 +6,7 @@ import { renderAdminEnv, renderCommonEnv, renderProcessEnvs, renderProxyEnv } fr
 import { renderNatsConf, renderRestateToml, renderValkeyConf } from './engine-files.ts';
 import { defaultPorts, type Installation } from './layout.ts';
 import { preparationScript, scramVerifier } from './postgres-roles.ts';
-import { postgresEnvironment } from './postgres-environment.ts';
+import { postgresEnvironment } from '../postgres-environment.ts';
 import { base58, createIdentityKey, identityPublicKey } from './restate-identity.ts';
 
 const installation: Installation = {

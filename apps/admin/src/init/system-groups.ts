@@ -1,6 +1,6 @@
 import { CommandError } from '../command.ts';
 import { groupPackages } from './layout.ts';
-import { ProgramError, runProgram } from './run-program.ts';
+import { ProgramError, runProgram } from '../run-program.ts';
 
 /** The id of a group of this machine, or null if owners cannot be changed. */
 export type GroupId = (group: string) => Promise<number | null>;

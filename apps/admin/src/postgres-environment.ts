@@ -1,5 +1,5 @@
 import { parsePostgresUrl } from '@millrace/platform/db';
-import { CommandError } from '../command.ts';
+import { CommandError } from './command.ts';
 
 /** The public authorities on Debian. */
 const publicAuthorities = '/etc/ssl/certs/ca-certificates.crt';

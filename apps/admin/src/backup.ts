@@ -1,0 +1,91 @@
+import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemClock, type Clock } from '@millrace/platform/clock';
+import { CommandError, type Command, type CommandContext } from './command.ts';
+import { postgresEnvironment } from './postgres-environment.ts';
+import { ProgramError, runProgram } from './run-program.ts';
+
+const RETAINED = 14;
+/** An older unfinished file cannot be that of another backup in progress. */
+const ABANDONED_MS = 86_400_000;
+const backupName = /^millrace-\d{4}-\d{2}-\d{2}T\d{6}Z\.dump$/;
+const unfinishedName = /^millrace-.+\.dump\.partial$/;
+
+export function createBackupCommand(clock: Clock = systemClock): Command {
+  return {
+    name: 'backup',
+    summary: 'write a backup of the database to MILLRACE_BACKUP_FOLDER, and delete all but the newest 14',
+    flags: { json: { describe: 'print one JSON object' } },
+    example: 'millrace-admin backup',
+    run: async (context, flags) => {
+      const made = await backUp(context, clock);
+      const { file, bytes, deleted } = made;
+      if (flags['json'] === true) context.out(`${JSON.stringify(made)}\n`);
+      else context.out(`${file} (${bytes} bytes)\n${deleted.map((name) => `deleted ${name}\n`).join('')}`);
+    },
+  };
+}
+
+interface Backup {
+  readonly file: string;
+  readonly bytes: number;
+  /** The names of earlier backups that were deleted. */
+  readonly deleted: readonly string[];
+}
+
+async function backUp(context: CommandContext, clock: Clock): Promise<Backup> {
+  const { folder, caFile } = context.backup();
+  const env = postgresEnvironment(context.postgresOwner().url, { caFile, name: 'millrace-backup' });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+  const second = clock.now().toISOString().slice(0, 19).replaceAll(':', '');
+  const file = join(folder, `millrace-${second}Z.dump`);
+  await dump(`${file}.partial`, env);
+  await rename(`${file}.partial`, file);
+  await syncFolder(folder);
+  const { size } = await stat(file);
+  return { file, bytes: size, deleted: await deleteOld(folder, clock) };
+}
+
+/** The file gets its name only when it is complete and on the disk. */
+async function dump(file: string, env: Readonly<Record<string, string>>): Promise<void> {
+  const handle = await open(file, 'wx', 0o600).catch((error: unknown) => {
+    throw new CommandError(`The file ${file} cannot be created (${codeOf(error)}).`, { cause: error });
+  });
+  try {
+    await runProgram('pg_dump', ['--format=custom'], { env, outputFile: handle.fd });
+    await handle.sync();
+  } catch (error) {
+    await rm(file, { force: true });
+    if (!(error instanceof ProgramError)) throw error;
+    throw new CommandError(`No backup was written. ${error.message}`, { cause: error });
+  } finally {
+    await handle.close();
+  }
+}
+
+async function deleteOld(folder: string, clock: Clock): Promise<readonly string[]> {
+  const names = await readdir(folder);
+  const backups = names.filter((name) => backupName.test(name)).toSorted();
+  const old = backups.slice(0, Math.max(0, backups.length - RETAINED));
+  for (const name of names.filter((each) => unfinishedName.test(each))) {
+    const { mtimeMs } = await stat(join(folder, name));
+    if (mtimeMs < clock.nowMs() - ABANDONED_MS) old.push(name);
+  }
+  for (const name of old) await rm(join(folder, name));
+  return old;
+}
+
+/** Makes the rename survive a power failure. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+}
