@@ -11,6 +11,7 @@ import {
 } from '@millrace/core/identity';
 import { migrate, type Db, type Reader } from '@millrace/platform/db';
 import { auditCommand } from './audit.ts';
+import { createBackupCommand } from './backup.ts';
 import { createInitCommand } from './init/init-command.ts';
 import { doctorCommand } from './doctor/doctor.command.ts';
 import { natsKeyCommand, natsUsersCommand } from './nats.ts';
@@ -178,6 +179,7 @@ export const commands: readonly Command[] = [
   bootstrapCommand,
   doctorCommand,
   migrateCommand,
+  createBackupCommand(),
   organisationAddCommand,
   userAddCommand,
   userPasswordCommand,
