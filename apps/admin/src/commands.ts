@@ -148,6 +148,7 @@ const keyCreateCommand: Command = {
     email,
     mode: { describe: 'live or test (default: live)', value: 'MODE' },
     name: { describe: 'name of the key', value: 'NAME' },
+    'key-only': { describe: 'print only the key, for `millrace login --key-stdin`' },
     json,
   },
   example: 'millrace-admin key create --organisation example --email ada@example.com --mode test',
@@ -164,6 +165,10 @@ const keyCreateCommand: Command = {
         return issueUnrestrictedKey(tx, { ...cause, mode }, { orgId: found.id, user, mode, name });
       },
     );
+    if (flags['key-only'] === true) {
+      context.out(`${issued.text}\n`);
+      return;
+    }
     printKey(context, flags, {
       what: `A ${mode} key of ${address} in ${found.slug}.`,
       organisation: found,

@@ -43,7 +43,8 @@ function componentOf({ name, version, purl, license }: Component): Models.Compon
 }
 
 function licenseOf(license: string): Models.SpdxLicense | Models.LicenseExpression | Models.NamedLicense {
-  if (SPDX.isSupportedSpdxId(license)) return new Models.SpdxLicense(license);
+  const isKnown: boolean = SPDX.isSupportedSpdxId(license);
+  if (isKnown) return new Models.SpdxLicense(license);
   return license.includes(' ') ? new Models.LicenseExpression(license) : new Models.NamedLicense(license);
 }
 

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { containerSettings } from './container-settings.ts';
 import { normalizeTree } from './files.ts';
 import { installTree, PRODUCT_PLACE } from './install-tree.ts';
 
@@ -25,7 +26,8 @@ export interface ContainerImageInput {
 export function makeContainerImage(input: ContainerImageInput): string {
   const { version, commit, server, cli, root, time, into } = input;
   const scratch = fs.mkdtempSync(path.join(into, '.image-'));
-  const buildah = containerTool('buildah', scratch);
+  const env = { ...process.env, ...containerSettings(scratch) };
+  const buildah: Buildah = (...words) => execFileSync('buildah', words, { env, encoding: 'utf8' }).trim();
   try {
     const tree = path.join(scratch, 'tree');
     installTree({ root: tree, server, cli });
@@ -62,7 +64,7 @@ function labels({ version, commit }: Pick<ContainerImageInput, 'version' | 'comm
 }
 
 interface ArchiveInput {
-  readonly buildah: Tool;
+  readonly buildah: Buildah;
   readonly image: string;
   readonly scratch: string;
   readonly time: number;
@@ -78,16 +80,4 @@ function writeArchive({ buildah, image, scratch, time, file }: ArchiveInput): vo
   execFileSync('tar', [...order, '--format=gnu', '-C', layout, '-cf', file, '.']);
 }
 
-export type Tool = (...words: readonly string[]) => string;
-
-/** A tool of containers whose images and containers are all in one folder, apart from those of the machine. */
-export function containerTool(name: 'buildah' | 'podman', folder: string): Tool {
-  const settings = path.join(folder, 'storage.conf');
-  const storage = (part: string): string => JSON.stringify(path.join(folder, part));
-  fs.writeFileSync(
-    settings,
-    `[storage]\ndriver = "overlay"\ngraphroot = ${storage('graph')}\nrunroot = ${storage('run')}\n`,
-  );
-  const env = { ...process.env, CONTAINERS_STORAGE_CONF: settings };
-  return (...words) => execFileSync(name, words, { env, encoding: 'utf8' }).trim();
-}
+type Buildah = (...words: readonly string[]) => string;

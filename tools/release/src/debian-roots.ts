@@ -22,6 +22,8 @@ const downloadedPackages = [
   'procps',
   'libstdc++6',
   'curl',
+  'minisign',
+  'openssh-client',
 ];
 
 /** Programs that scan images read the packages from this folder, because the root has no database of dpkg. */
