@@ -15,6 +15,7 @@ const dataFolders = [
 ];
 
 const units = [
+  'millrace.target',
   'postgresql.service',
   'millrace-nats.service',
   'millrace-valkey.service',
@@ -74,13 +75,16 @@ async function checkUnit({ effects }: CheckContext, unit: string): Promise<reado
   if (values.get('LoadState') !== 'loaded') return [];
   const name = unit.replace('.service', '');
   const limit = Number(values.get('LimitNOFILE'));
-  const hasFewFiles = !Number.isNaN(limit) && limit > 0 && limit < FILE_LIMIT && !unit.endsWith('.timer');
+  const hasFewFiles =
+    !Number.isNaN(limit) && limit > 0 && limit < FILE_LIMIT && !/\.(?:timer|target)$/.test(unit);
   const state = values.get('UnitFileState') ?? '';
+  // The target starts them.
+  const isStartedByTarget = state === 'disabled' && unit.startsWith('millrace-');
   return [
     ...(values.get('ActiveState') === 'failed'
       ? [finding('unit-failed', name, `${unit} has failed.`, { unit })]
       : []),
-    ...(state === 'disabled' || state === 'masked'
+    ...((state === 'disabled' && !isStartedByTarget) || state === 'masked'
       ? [finding('unit-disabled', name, `${unit} is ${state}.`, { unit })]
       : []),
     ...(hasFewFiles ? [finding('file-limit', name, `${unit} may open only ${limit} files.`, { unit })] : []),
