@@ -32,14 +32,14 @@ export function renderProcessEnvs(
       ...httpLines(installation, 'api', installation.ports.api),
       ...databaseLines(installation, 'api', facts),
       ['MILLRACE_VALKEY_URL_FILE', inFolder(installation, 'api/valkey.url')],
-      ...natsLines(installation, 'api'),
+      ...sharedLines(installation, 'api'),
       ['MILLRACE_AUTH_SECRET_FILE', inFolder(installation, 'api/auth.secret')],
     ]),
     worker: renderEnvText([
       'Settings of the worker. Secrets are in the folder worker.',
       ...databaseLines(installation, 'worker', facts),
       ['MILLRACE_POT_VALKEY_URL_FILE', inFolder(installation, 'worker/valkey.url')],
-      ...natsLines(installation, 'worker'),
+      ...sharedLines(installation, 'worker'),
       ...restateLines(installation, facts),
     ]),
     gateway: renderEnvText([
@@ -47,7 +47,7 @@ export function renderProcessEnvs(
       ...httpLines(installation, 'gateway', installation.ports.gateway),
       ['MILLRACE_GATEWAY_HEALTH_PORT', String(installation.ports.gatewayHealth)],
       ['MILLRACE_POT_VALKEY_URL_FILE', inFolder(installation, 'gateway/valkey.url')],
-      ...natsLines(installation, 'gateway'),
+      ...sharedLines(installation, 'gateway'),
     ]),
   };
 }
@@ -76,8 +76,9 @@ function databaseLines(
   ];
 }
 
-function natsLines(installation: Installation, role: ProcessRole): readonly EnvLine[] {
+function sharedLines(installation: Installation, role: ProcessRole): readonly EnvLine[] {
   return [
+    ['MILLRACE_HEALTH_TOKEN_FILE', inFolder(installation, `${role}/health.token`)],
     ['MILLRACE_NATS_CREDENTIALS_FILE', inFolder(installation, `${role}/nats.seed`)],
     ['MILLRACE_KEY_FEED_KEYS_FILE', inFolder(installation, `${role}/key-feed.keys`)],
   ];

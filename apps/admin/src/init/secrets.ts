@@ -34,6 +34,7 @@ export async function ensureSecrets(files: InstallationFiles, ports: Ports, now:
   const newKey = (): string => `${month}:${randomBytes(32).toString('base64')}`;
   const sealingKeys = await ensureShared(files, 'sealing.keys', ['api', 'worker'], newKey);
   await ensureShared(files, 'key-feed.keys', processRoleNames, newKey);
+  await ensureShared(files, 'health.token', processRoleNames, () => randomBytes(24).toString('base64url'));
   await ensureShared(files, 'auth.secret', ['api'], () => randomBytes(32).toString('base64url'));
   const [activeSealingKey = ''] = sealingKeys.split(':');
   return {

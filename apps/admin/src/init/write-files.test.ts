@@ -70,14 +70,14 @@ describe('writeFiles', () => {
           'sealing.keys',
           ...tls,
         ]),
-        ...ofRole('api', ['valkey.url']),
-        ...ofRole('gateway', ['key-feed.keys', 'nats.seed', 'valkey.url', ...tls]),
+        ...ofRole('api', ['health.token', 'valkey.url']),
+        ...ofRole('gateway', ['health.token', 'key-feed.keys', 'nats.seed', 'valkey.url', ...tls]),
         ...ofRole('nats', ['nats.conf', 'users.conf', ...tls]),
         ...ofRole('postgres', tls),
         ...ofRole('proxy', ['ca.pem', 'public.pem']),
         ...ofRole('restate', ['identity.pem', 'restate.toml']),
         ...ofRole('valkey', ['users.acl', 'valkey.conf', ...tls]),
-        ...ofRole('worker', ['key-feed.keys', 'nats.seed', 'postgres.url', 'sealing.keys', 'valkey.url']),
+        ...ofRole('worker', ['health.token', 'key-feed.keys', 'nats.seed', 'postgres.url', 'sealing.keys', 'valkey.url']),
       ].toSorted(),
     );
   });
