@@ -46,6 +46,9 @@ function signAsReader(folder: string): void {
   });
 }
 
+/** Printed with the results of the tests, and not compared with a limit, because it depends on the machine. */
+const report = (line: string): void => void process.stderr.write(`${line.trim()}\n`);
+
 /** The commands below a heading of the guide, without those that need the internet or an earlier installation. */
 function commandsOf(heading: string): readonly string[] {
   const section = guide.split(/^(?=## )/m).find((each) => each.startsWith(`## ${heading}\n`));
@@ -59,7 +62,7 @@ async function follow(heading: string): Promise<string> {
   const printed: string[] = [];
   const start = performance.now();
   for (const block of commandsOf(heading)) printed.push(await machine.must(block));
-  console.info(`${heading}: ${((performance.now() - start) / 1_000).toFixed(1)} s`);
+  report(`${heading}: ${((performance.now() - start) / 1_000).toFixed(1)} s`);
   return printed.join('');
 }
 
@@ -73,7 +76,7 @@ test('1 and 2: engines and Millrace install from packages', async () => {
   await follow('2. Millrace');
   const [deb = ''] = readdirSync(shared).filter((name) => name.endsWith('.deb'));
   const bytes = statSync(path.join(shared, deb)).size;
-  console.info(
+  report(
     `package: ${(bytes / MIB).toFixed(1)} MiB; installed: ${await machine.must('du -sm /usr/lib/millrace')}`,
   );
   expect(bytes).toBeLessThan(MAX_PACKAGE_MIB * MIB);

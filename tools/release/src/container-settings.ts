@@ -14,7 +14,7 @@ export function containerSettings(folder: string): Readonly<Record<string, strin
     containers,
     [
       '[containers]',
-      // The defaults are above the limits of a machine whose root may not raise them.
+      // On some machines root cannot raise its limits, and the defaults are above them.
       'default_ulimits = ["nofile=16384:16384", "nproc=8192:8192"]',
       '[engine]',
       'cgroup_manager = "cgroupfs"',

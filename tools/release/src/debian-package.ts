@@ -44,7 +44,7 @@ export function makeDebianPackage({ version, server, cli, time, into }: DebianPa
   }
 }
 
-/** What the machine needs besides the product's own folder. */
+/** Files outside the product's own folder. */
 function addSystemFiles(root: string): void {
   const units = path.join(productFolder, 'deploy/systemd');
   fs.cpSync(units, path.join(root, 'usr/lib/systemd/system'), {

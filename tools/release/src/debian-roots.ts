@@ -10,7 +10,7 @@ const SUITE = 'bookworm';
 /** mmdebstrap writes no newer file times, so that two roots of the same packages are equal. */
 const TIME = '1700000000';
 
-/** What Node needs, and nothing else: no shell, no package manager. */
+/** Libraries of Node, without a shell or a package manager. */
 const imagePackages = ['base-files', 'netbase', 'tzdata', 'libc6', 'libstdc++6', 'libgcc-s1'];
 
 /** Packages that the guide installs. The root has only their files for apt. */
@@ -26,6 +26,8 @@ const downloadedPackages = [
   'openssh-client',
 ];
 
+const enginePackages = ['postgresql-15', `valkey-server/${SUITE}-backports`];
+
 /** Programs that scan images read the packages from this folder, because the root has no database of dpkg. */
 const recordPackages = [
   'cd "$1/var/cache/apt/archives"',
@@ -40,6 +42,8 @@ export interface DebianRoots {
   readonly image: string;
   /** Tar file with a Debian that starts with systemd, on which tests install the package. */
   readonly machine: string;
+  /** Tar file with the engines that Debian has, from which tests make images in place of the public ones. */
+  readonly engines: string;
 }
 
 const recipes: Readonly<Record<keyof DebianRoots, readonly string[]>> = {
@@ -51,10 +55,16 @@ const recipes: Readonly<Record<keyof DebianRoots, readonly string[]>> = {
     '--skip=cleanup/apt',
     `--customize-hook=chroot "$1" apt-get -qq install -y --download-only ${downloadedPackages.join(' ')}`,
   ],
+  engines: [
+    '--variant=essential',
+    `--include=${enginePackages.join(',')}`,
+    // The package creates a database, and the images of the tests create their own.
+    '--customize-hook=rm -rf "$1/var/lib/postgresql/15" "$1/etc/postgresql/15"',
+  ],
 };
 
 export function debianRoots(): DebianRoots {
-  return { image: placeOf('image'), machine: placeOf('machine') };
+  return { image: placeOf('image'), machine: placeOf('machine'), engines: placeOf('engines') };
 }
 
 /** A changed recipe has another file. */
@@ -73,6 +83,7 @@ export function prepareRoots(): DebianRoots {
   const roots = debianRoots();
   makeRoot(roots.image, recipes.image);
   makeRoot(roots.machine, recipes.machine);
+  makeRoot(roots.engines, recipes.engines);
   return roots;
 }
 

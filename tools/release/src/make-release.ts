@@ -49,10 +49,10 @@ export async function makeRelease({ into, time, secretKey, print }: ReleaseInput
     print('Debian package');
     makeContainerImage({ version, commit, server, cli, root, time, into });
     print('container image');
-    const writeBill = (name: string, parts: readonly Component[]): void =>
+    const writeBill = (name: string, content: readonly Component[]): void =>
       fs.writeFileSync(
         path.join(into, `millrace-server_${version}_${name}.cdx.json`),
-        billOfMaterials({ version, time, components: parts }),
+        billOfMaterials({ version, time, components: content }),
       );
     writeBill('amd64', components);
     writeBill('oci', [...components, ...debianComponents(root)]);
