@@ -157,7 +157,8 @@ const machine = {
   },
   'disk-full': {
     meaning: 'A folder has less than 10 % or less than 1 GiB of free space. Engines stop on a full disk.',
-    remedy: 'Delete files or enlarge the disk of {path}: `du -xh --max-depth=2 {path} | sort -h | tail`.',
+    remedy:
+      'Delete files or enlarge the disk of {path}. `du -xh --max-depth=2 {path}` has the sizes of its folders.',
   },
   'file-limit': {
     meaning: 'A process may open fewer than 8192 files. Each connection needs one.',

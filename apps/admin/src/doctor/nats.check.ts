@@ -66,7 +66,8 @@ async function checkRole(
     await connection;
     return unencrypted;
   } catch (error) {
-    return [...unencrypted, explain(error, role, installation)];
+    // The server may refuse a connection without TLS, or be one that needs none.
+    return unencrypted.length > 0 ? unencrypted : [explain(error, role, installation)];
   }
 }
 

@@ -25,7 +25,7 @@ const factsStatement = defineStatement(
           current_setting('fsync') as fsync,
           current_setting('synchronous_commit') as "synchronousCommit",
           current_setting('full_page_writes') as "fullPageWrites",
-          (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as connections,
+          (select sum(numbackends)::int from pg_stat_database) as connections,
           current_setting('max_connections')::int as "maxConnections",
           extract(epoch from clock_timestamp())::double precision * 1000 as "nowMs",
           session_user::text as login,

@@ -31,7 +31,7 @@ export const postgresCheck: Check = {
   run: async (context) => {
     const results = await Promise.all(databaseRoles.map((role) => checkRole(context, role)));
     const facts = results.flatMap((result) => (result.facts === null ? [] : [result.facts]));
-    return [...results.flatMap(({ findings }) => findings), ...checkServer(facts[0])];
+    return [...results.flatMap(({ findings }) => findings), ...checkServer(facts)];
   },
 };
 
@@ -160,7 +160,9 @@ async function checkDatabase(db: Db): Promise<readonly Finding[]> {
   ];
 }
 
-function checkServer(facts: PostgresFacts | undefined): readonly Finding[] {
+/** A setting may differ between the logins. */
+function checkServer(sessions: readonly PostgresFacts[]): readonly Finding[] {
+  const [facts] = sessions;
   if (facts === undefined) return [];
   const { version, versionNumber, connections, maxConnections, database } = facts;
   const values = { database, setting: 'MILLRACE_POSTGRES_URL' };
@@ -168,10 +170,14 @@ function checkServer(facts: PostgresFacts | undefined): readonly Finding[] {
     is ? [finding(id, 'postgres', problem, values)] : [];
   return [
     ...when(versionNumber < OLDEST_VERSION, 'postgres-version', `PostgreSQL has version ${version}.`),
-    ...when(facts.isReadOnly, 'postgres-read-only', 'PostgreSQL accepts no writes.'),
+    ...when(
+      sessions.some(({ isReadOnly }) => isReadOnly),
+      'postgres-read-only',
+      'PostgreSQL accepts no writes.',
+    ),
     ...when(facts.fsync === 'off', 'postgres-fsync', '`fsync` is off.'),
     ...when(
-      facts.synchronousCommit === 'off',
+      sessions.some(({ synchronousCommit }) => synchronousCommit === 'off'),
       'postgres-synchronous-commit',
       '`synchronous_commit` is off in the sessions of the processes.',
     ),

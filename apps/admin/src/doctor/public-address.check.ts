@@ -20,7 +20,7 @@ export const publicAddressCheck: Check = {
         () => true,
         () => false,
       ),
-      get(context, `${url.replace(/\/$/, '')}/healthz`, ca),
+      get(context, `${url.replace(/\/$/, '')}/v2/me`, ca),
       get(context, `${url.replace(/\/$/, '')}/v1/models`, ca),
       checkRedirect(context, url),
     ]);
@@ -66,10 +66,13 @@ async function checkRedirect(context: CheckContext, publicUrl: string): Promise<
   return [finding('public-redirect', 'public', problem, valuesOf(context), ['public-unreachable'])];
 }
 
-/** The api answers with its health, and the proxy with an error of its own if no api is ready. */
+const isRejected = (response: HttpResponse | null): response is HttpResponse =>
+  response !== null && [401, 429].includes(response.status);
+
+/** Without a key or above the limit of requests, the api refuses the request in its own format. */
 function checkApi(context: CheckContext, url: string, response: HttpResponse | null): readonly Finding[] {
-  if (response !== null && /"live"\s*:/.test(response.body)) return [];
-  const problem = `${url}/healthz is not answered by the api (${response?.status ?? 'no answer'}).`;
+  if (isRejected(response) && response.body.includes('"reason"')) return [];
+  const problem = `${url}/v2/me is not answered by the api (${response?.status ?? 'no answer'}).`;
   return [
     finding('public-route-api', 'public', problem, valuesOf(context), [
       'process-not-*@api',
@@ -79,9 +82,9 @@ function checkApi(context: CheckContext, url: string, response: HttpResponse | n
   ];
 }
 
-/** Without a key, the gateway refuses the request in the format of OpenAI. */
+/** The gateway does the same in the format of OpenAI. */
 function checkGateway(context: CheckContext, url: string, response: HttpResponse | null): readonly Finding[] {
-  if (response !== null && response.status === 401 && response.body.includes('"object":"error"')) return [];
+  if (isRejected(response) && response.body.includes('"object":"error"')) return [];
   const problem = `${url}/v1/models is not answered by the gateway (${response?.status ?? 'no answer'}).`;
   const causes = ['process-not-*@gateway', 'certificate-*@gateway', 'ca-*'];
   return [finding('public-route-gateway', 'public', problem, valuesOf(context), causes)];

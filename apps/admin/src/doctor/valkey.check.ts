@@ -24,8 +24,10 @@ export const valkeyCheck: Check = {
   id: 'valkey',
   title: 'Valkey',
   run: async (context) => {
-    const results = await Promise.all(processes.map((role) => checkRole(context, role)));
-    const server = await checkServer(context);
+    const [results, server] = await Promise.all([
+      Promise.all(processes.map((role) => checkRole(context, role))),
+      checkServer(context),
+    ]);
     const users = server.users ?? usersInFile(context.installation);
     return [
       ...results.flat(),

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { natsPermissions, renderNatsUsers } from '@millrace/core/nats-permissions';
+import { SimulatedClock } from '@millrace/platform/clock';
+import { renderValkeyUsers } from '@millrace/platform/valkey';
+import { describe, expect, test } from 'vitest';
+import { valkeyGrants } from '../valkey-grants.ts';
+import type { CheckContext } from './check.ts';
+import { formatFindings, toJson } from './doctor.command.ts';
+import { findingKinds, findingSections } from './finding-kinds.ts';
+import { finding, withoutConsequences } from './finding.ts';
+import { readInstallation } from './installation.ts';
+import { parseNatsUsers } from './nats-users.ts';
+import { runChecks } from './run-checks.ts';
+import { hideSecrets } from './secrets.ts';
+import { missingRulesOf, parseAclUsers } from './valkey-users.ts';
+import { isOlder } from './version.ts';
+
+const page = join(import.meta.dirname, '../../../../docs/runbooks/doctor.md');
+
+test('docs/runbooks/doctor.md has the id, meaning and remedy of each finding', () => {
+  const rows = readFileSync(page, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '').trim()));
+  const expected = Object.values(findingSections).flatMap((kinds) =>
+    Object.entries(kinds).map(([id, { meaning, remedy }]) => [`\`${id}\``, meaning, remedy]),
+  );
+  expect(rows).toEqual(expected);
+  expect(expected.map(([id]) => id)).toEqual(Object.keys(findingKinds).map((id) => `\`${id}\``));
+});
+
+describe('withoutConsequences', () => {
+  const unreachable = finding('postgres-unreachable', 'postgres', 'No answer.');
+
+  test('leaves out a finding that another one explains', () => {
+    const consequence = finding('process-not-ready', 'api', 'postgres', {}, ['postgres-*']);
+    expect(withoutConsequences([consequence, unreachable])).toEqual([unreachable]);
+    expect(withoutConsequences([consequence])).toEqual([consequence]);
+  });
+
+  test('compares the component where a cause names it', () => {
+    const consequence = finding('nats-tls', 'nats', 'refused', {}, ['certificate-*@nats']);
+    const other = finding('certificate-expired', 'valkey', 'expired');
+    expect(withoutConsequences([consequence, other])).toHaveLength(2);
+  });
+
+  test('reports equal findings of several roles once', () => {
+    expect(withoutConsequences([unreachable, { ...unreachable }])).toHaveLength(1);
+  });
+});
+
+test('finding fills the values into the remedy', () => {
+  const { remedy } = finding('file-exposed', '/x', 'mode', { path: '/x' });
+  expect(remedy).toBe('`chmod o-rwx /x`. Replace the secret if another user may have read it.');
+});
+
+describe('runChecks', () => {
+  const context = (): CheckContext & { readonly clock: SimulatedClock } => {
+    const clock = new SimulatedClock();
+    const effects = { clock } as unknown as CheckContext['effects'];
+    return { clock, effects, installation: readInstallation('/nowhere') };
+  };
+  const healthy = { id: 'healthy', title: 'Healthy', run: async () => [] };
+
+  test('reports a check that fails or does not end, and runs the others', async () => {
+    const { clock, ...deps } = context();
+    const done: string[] = [];
+    const failing = { id: 'failing', title: 'Failing', run: () => Promise.reject(new Error('broken')) };
+    const endless = { id: 'endless', title: 'Endless', run: () => new Promise<never>(() => undefined) };
+    const run = runChecks(deps, ({ id }) => void done.push(id), [endless, failing, healthy]);
+    await clock.advance(60_000);
+    const found = await run;
+    expect(found.map(({ id, about }) => `${id}@${about}`)).toEqual([
+      'check-failed@endless',
+      'check-failed@failing',
+    ]);
+    expect(done.toSorted()).toEqual(['endless', 'failing', 'healthy']);
+  });
+});
+
+test('hideSecrets replaces every secret in a text', () => {
+  expect(hideSecrets('refused s3cret-word twice: s3cret-word', ['s3cret-word'])).toBe(
+    'refused (secret) twice: (secret)',
+  );
+});
+
+test('formatFindings and toJson have id, problem and remedy', () => {
+  const findings = [finding('backup-old', 'backups', 'The newest backup is old.')];
+  expect(formatFindings([])).toContain('Nothing is wrong.');
+  expect(formatFindings(findings)).toContain('Id:     backup-old');
+  expect(toJson(findings)).toMatchObject({ findings: [{ id: 'backup-old', about: 'backups' }] });
+});
+
+test('isOlder compares versions by their numbers', () => {
+  expect(isOlder('2.9.1', '2.15')).toBe(true);
+  expect(isOlder('2.15', '2.15')).toBe(false);
+  expect(isOlder('v2.15.1', '2.15')).toBe(false);
+  expect(isOlder('8.0.1', '8')).toBe(false);
+  expect(isOlder('unknown', '8')).toBe(false);
+});
+
+test('parseNatsUsers reads what renderNatsUsers writes', () => {
+  const permissions = natsPermissions('worker', { prefix: 'own', cell: 1 });
+  const text = renderNatsUsers([
+    { name: 'worker', publicKeys: ['UAAA', 'UBBB'], permissions },
+    { name: 'all', publicKeys: ['UCCC'], permissions: null },
+  ]);
+  expect(parseNatsUsers(text)).toEqual([
+    { publicKey: 'UAAA', permissions },
+    { publicKey: 'UBBB', permissions },
+    { publicKey: 'UCCC', permissions: null },
+  ]);
+});
+
+test('missingRulesOf finds the commands and keys that an ACL file lacks', () => {
+  const grants = valkeyGrants('gateway', 'own');
+  const text = renderValkeyUsers([{ name: 'millrace-gateway', passwordHashes: ['a'.repeat(64)], grants }]);
+  const [, user] = parseAclUsers(text.split('\n'));
+  expect(user?.name).toBe('millrace-gateway');
+  if (user === undefined) return;
+  expect(grants.flatMap((grant) => missingRulesOf(user, grant))).toEqual([]);
+  const other = { commands: ['flushall'], keys: ['other:*'] };
+  expect(missingRulesOf(user, other)).toEqual(['flushall', '~other:*']);
+});
