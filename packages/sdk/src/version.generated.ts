@@ -1,3 +1,3 @@
 // Written by npm run sdk from the package.json of the repository. Do not edit; a test compares it.
 
-export const version = '0.1.0';
+export const version = '0.2.0';

@@ -91,9 +91,8 @@ test('stageServer: contains JavaScript with source maps, no TypeScript, and no p
 });
 
 test('stageServer: bundles only packages that the programs depend on', () => {
-  const workspaces = Object.values(serverPrograms).map(
-    (file) => `--workspace=${path.dirname(path.dirname(file))}`,
-  );
+  const apps = [...Object.values(serverPrograms), 'apps/console/src/main.tsx'];
+  const workspaces = apps.map((file) => `--workspace=${path.dirname(path.dirname(file))}`);
   const command = ['ls', '--all', '--omit=dev', '--parseable', '--long', ...workspaces];
   const listed = execFileSync('npm', command, { cwd: productFolder, encoding: 'utf8', maxBuffer: 16 * MIB });
   // A line is FOLDER:NAME@VERSION.
