@@ -38,13 +38,13 @@ import {
   type ConfigProblem,
   type Environment,
 } from '@millrace/platform/config';
+import { processRoleNames, type ProcessRole } from '../init/layout.ts';
 
 /** The configuration folder of one machine: a file of settings for each role, which the units of systemd read too. */
 
 export const roles = ['api', 'worker', 'gateway', 'admin'] as const;
 export type Role = (typeof roles)[number];
-export type ProcessRole = Exclude<Role, 'admin'>;
-export const processes: readonly ProcessRole[] = ['api', 'worker', 'gateway'];
+export const processes: readonly ProcessRole[] = processRoleNames;
 
 export const sharedFile = 'millrace.env';
 export const envFileOf = (role: Role): string => `${role}.env`;

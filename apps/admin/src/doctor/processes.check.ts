@@ -2,14 +2,8 @@ import { healthConfig, httpConfig, postgresConfig } from '@millrace/platform/con
 import { readBuildInfo } from '@millrace/platform/release';
 import type { Check, CheckContext, HttpRequest } from './check.ts';
 import { finding, type Finding } from './finding.ts';
-import {
-  healthPortConfig,
-  processes,
-  settingsOf,
-  unitOf,
-  type Installation,
-  type ProcessRole,
-} from './installation.ts';
+import { healthPortConfig, processes, settingsOf, unitOf, type Installation } from './installation.ts';
+import type { ProcessRole } from '../init/layout.ts';
 import { reachable, upstreamName } from './servers.ts';
 
 /** Api, worker and gateway: running, ready, and of the installed release. */

@@ -5,7 +5,8 @@ import { connectValkey, ValkeyRefusedError, type ValkeyClient } from '@millrace/
 import { valkeyGrants } from '../valkey-grants.ts';
 import type { Check, CheckContext } from './check.ts';
 import { finding, type Finding } from './finding.ts';
-import { processes, settingsOf, type Installation, type ProcessRole } from './installation.ts';
+import { processes, settingsOf, type Installation } from './installation.ts';
+import type { ProcessRole } from '../init/layout.ts';
 import { valkeyOf } from './servers.ts';
 import { missingRulesOf, parseAclUsers, type AclUser } from './valkey-users.ts';
 import { isOlder } from './version.ts';

@@ -5,14 +5,14 @@ import { natsPublicKey } from '@millrace/platform/nats';
 import { CommandError } from '../command.ts';
 import { renderValkeyUsers } from '@millrace/platform/valkey';
 import { valkeyGrants, valkeyRoles } from '../valkey-grants.ts';
-import type { Installation } from './layout.ts';
+import type { InstallationFacts } from './layout.ts';
 import type { Secrets } from './secrets.ts';
 
 /** Configuration files of NATS, Valkey and Restate. Their strings in double quotes have the escapes of JSON. */
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-export function renderNatsConf({ folder, stateFolder, ports }: Installation): string {
+export function renderNatsConf({ folder, stateFolder, ports }: InstallationFacts): string {
   return [
     'server_name: "millrace"',
     `listen: "127.0.0.1:${ports.nats}"`,
@@ -33,7 +33,7 @@ export function renderNatsConf({ folder, stateFolder, ports }: Installation): st
   ].join('\n');
 }
 
-export function renderNatsUsersFile({ cell, natsPrefix }: Installation, { natsSeeds }: Secrets): string {
+export function renderNatsUsersFile({ cell, natsPrefix }: InstallationFacts, { natsSeeds }: Secrets): string {
   return renderNatsUsers(
     natsRoles.map((role) => ({
       name: role,
@@ -50,7 +50,7 @@ function publicKeyOf(role: string, seed = ''): string {
   return key;
 }
 
-export function renderValkeyConf({ folder, stateFolder, ports }: Installation): string {
+export function renderValkeyConf({ folder, stateFolder, ports }: InstallationFacts): string {
   return [
     'bind 127.0.0.1',
     'port 0',
@@ -72,7 +72,7 @@ export function renderValkeyConf({ folder, stateFolder, ports }: Installation): 
   ].join('\n');
 }
 
-export function renderValkeyUsersFile({ natsPrefix }: Installation, { valkeyUrls }: Secrets): string {
+export function renderValkeyUsersFile({ natsPrefix }: InstallationFacts, { valkeyUrls }: Secrets): string {
   return renderValkeyUsers(
     valkeyRoles.map((role) => {
       const { username, password } = new URL(valkeyUrls[role] ?? '');
@@ -85,7 +85,7 @@ export function renderValkeyUsersFile({ natsPrefix }: Installation, { valkeyUrls
   );
 }
 
-export function renderRestateToml({ folder, stateFolder, ports }: Installation): string {
+export function renderRestateToml({ folder, stateFolder, ports }: InstallationFacts): string {
   return [
     'cluster-name = "millrace"',
     'node-name = "millrace"',

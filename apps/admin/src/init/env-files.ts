@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { renderEnvText, type EnvLine } from './env-text.ts';
-import { caFileOf, upstreamName, type Installation, type ProcessRole } from './layout.ts';
+import { caFileOf, upstreamName, type InstallationFacts, type ProcessRole } from './layout.ts';
 
-const inFolder = ({ folder }: Installation, file: string): string => join(folder, file);
+const inFolder = ({ folder }: InstallationFacts, file: string): string => join(folder, file);
 
-export function renderCommonEnv(installation: Installation): string {
+export function renderCommonEnv(installation: InstallationFacts): string {
   const { folder, ports, publicUrl, name, cell, natsPrefix } = installation;
   return renderEnvText([
     'Settings of all processes. No secrets: every user of this machine can read this file.',
@@ -23,7 +23,7 @@ export interface WorkerFacts {
 }
 
 export function renderProcessEnvs(
-  installation: Installation,
+  installation: InstallationFacts,
   facts: WorkerFacts,
 ): Readonly<Record<ProcessRole, string>> {
   return {
@@ -52,7 +52,7 @@ export function renderProcessEnvs(
   };
 }
 
-function httpLines(installation: Installation, role: ProcessRole, port: number): readonly EnvLine[] {
+function httpLines(installation: InstallationFacts, role: ProcessRole, port: number): readonly EnvLine[] {
   return [
     ['MILLRACE_HTTP_HOST', '127.0.0.1'],
     ['MILLRACE_HTTP_PORT', String(port)],
@@ -65,7 +65,7 @@ function httpLines(installation: Installation, role: ProcessRole, port: number):
 }
 
 function databaseLines(
-  installation: Installation,
+  installation: InstallationFacts,
   role: ProcessRole,
   { activeSealingKey }: WorkerFacts,
 ): readonly EnvLine[] {
@@ -76,7 +76,7 @@ function databaseLines(
   ];
 }
 
-function sharedLines(installation: Installation, role: ProcessRole): readonly EnvLine[] {
+function sharedLines(installation: InstallationFacts, role: ProcessRole): readonly EnvLine[] {
   return [
     ['MILLRACE_HEALTH_TOKEN_FILE', inFolder(installation, `${role}/health.token`)],
     ['MILLRACE_NATS_CREDENTIALS_FILE', inFolder(installation, `${role}/nats.seed`)],
@@ -84,7 +84,7 @@ function sharedLines(installation: Installation, role: ProcessRole): readonly En
   ];
 }
 
-function restateLines({ ports }: Installation, { identityPublicKey }: WorkerFacts): readonly EnvLine[] {
+function restateLines({ ports }: InstallationFacts, { identityPublicKey }: WorkerFacts): readonly EnvLine[] {
   return [
     ['MILLRACE_RESTATE_INGRESS_URL', `http://127.0.0.1:${ports.restateIngress}`],
     ['MILLRACE_RESTATE_ADMIN_URL', `http://127.0.0.1:${ports.restateAdmin}`],
@@ -94,7 +94,7 @@ function restateLines({ ports }: Installation, { identityPublicKey }: WorkerFact
   ];
 }
 
-export function renderAdminEnv(installation: Installation): string {
+export function renderAdminEnv(installation: InstallationFacts): string {
   return renderEnvText([
     'Settings of millrace-admin. Secrets are in the folder admin, which only root can read.',
     ['MILLRACE_POSTGRES_URL_FILE', inFolder(installation, 'admin/postgres.url')],
@@ -103,7 +103,7 @@ export function renderAdminEnv(installation: Installation): string {
   ]);
 }
 
-export function renderProxyEnv(installation: Installation): string {
+export function renderProxyEnv(installation: InstallationFacts): string {
   const { ports, publicUrl } = installation;
   const port = new URL(publicUrl).port;
   const [api, gateway] = [`127.0.0.1:${ports.api}`, `127.0.0.1:${ports.gateway}`];

@@ -17,7 +17,7 @@ import { openDatabase } from '../open-database.ts';
 import { authorityCertificate, checkPublicCertificate, type PublicCertificate } from './certificates.ts';
 import { createFirstOperator } from './first-operator.ts';
 import { InstallationFiles } from './installation-files.ts';
-import { defaultPorts, type Installation, type Ports } from './layout.ts';
+import { defaultPorts, type InstallationFacts, type Ports } from './layout.ts';
 import { migrateAsOwner, preparePostgres } from './prepare-postgres.ts';
 import { printResult, type InitResult } from './result.ts';
 import { systemGroupId, type GroupId } from './system-groups.ts';
@@ -103,7 +103,7 @@ async function prepare(deps: InitDeps, context: CommandContext, flags: FlagValue
   const { clock, groupId, ports, stateFolder } = deps;
   const folder = optionalText(flags, 'folder') ?? '/etc/millrace';
   const organisation = requiredText(flags, 'organisation');
-  const installation: Installation = {
+  const installation: InstallationFacts = {
     ...{ folder, ports, stateFolder, name: organisation, cell: context.cell },
     publicUrl: requiredText(flags, 'public-url'),
     natsPrefix: context.natsPrefix(),

@@ -33,7 +33,7 @@ export const defaultPorts: Ports = {
 };
 
 /** The facts on which the files of an installation depend. */
-export interface Installation {
+export interface InstallationFacts {
   readonly folder: string;
   /** Parent of the folders in which NATS, Valkey and Restate store data. */
   readonly stateFolder: string;

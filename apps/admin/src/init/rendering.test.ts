@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { renderEnvText } from './env-text.ts';
 import { renderAdminEnv, renderCommonEnv, renderProcessEnvs, renderProxyEnv } from './env-files.ts';
 import { renderNatsConf, renderRestateToml, renderValkeyConf } from './engine-files.ts';
-import { defaultPorts, type Installation } from './layout.ts';
+import { defaultPorts, type InstallationFacts } from './layout.ts';
 import { preparationScript, scramVerifier } from './postgres-roles.ts';
 import { postgresEnvironment } from '../postgres-environment.ts';
 import { base58, createIdentityKey, identityPublicKey } from './restate-identity.ts';
 
-const installation: Installation = {
+const installation: InstallationFacts = {
   folder: '/etc/millrace',
   stateFolder: '/var/lib/millrace',
   ports: defaultPorts,

@@ -1,10 +1,10 @@
 import type { CommandIo } from '../command.ts';
 import type { FirstOperator } from './first-operator.ts';
 import type { FileReport } from './installation-files.ts';
-import type { Installation } from './layout.ts';
+import type { InstallationFacts } from './layout.ts';
 
 export interface InitResult extends FileReport {
-  readonly installation: Installation;
+  readonly installation: InstallationFacts;
   readonly hasPrivateCertificate: boolean;
   /** The number of migrations that were applied. */
   readonly migrations: number;

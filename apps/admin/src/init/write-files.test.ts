@@ -7,7 +7,7 @@ import { CommandError } from '../command.ts';
 import { checkPublicCertificate, type PublicCertificate } from './certificates.ts';
 import { createFolders, ownGroup, readFiles } from './init.fixture.ts';
 import { InstallationFiles } from './installation-files.ts';
-import { defaultPorts, type Installation } from './layout.ts';
+import { defaultPorts, type InstallationFacts } from './layout.ts';
 import type { GroupId } from './system-groups.ts';
 import { writeFiles } from './write-files.ts';
 
@@ -15,14 +15,14 @@ import { writeFiles } from './write-files.ts';
 
 const now = new Date('2026-08-04T12:00:00Z');
 
-function createInstallation(): Installation {
+function createInstallation(): InstallationFacts {
   const folders = createFolders();
   const publicUrl = 'https://cloud.example.com';
   return { ...folders, publicUrl, ports: defaultPorts, name: 'Example Cloud', cell: 0, natsPrefix: '' };
 }
 
 async function write(
-  installation: Installation,
+  installation: InstallationFacts,
   { groupId = ownGroup, publicCertificate = null }: Partial<WriteOptions> = {},
 ) {
   const files = new InstallationFiles(installation.folder, groupId);
@@ -77,7 +77,14 @@ describe('writeFiles', () => {
         ...ofRole('proxy', ['ca.pem', 'public.pem']),
         ...ofRole('restate', ['identity.pem', 'restate.toml']),
         ...ofRole('valkey', ['users.acl', 'valkey.conf', ...tls]),
-        ...ofRole('worker', ['health.token', 'key-feed.keys', 'nats.seed', 'postgres.url', 'sealing.keys', 'valkey.url']),
+        ...ofRole('worker', [
+          'health.token',
+          'key-feed.keys',
+          'nats.seed',
+          'postgres.url',
+          'sealing.keys',
+          'valkey.url',
+        ]),
       ].toSorted(),
     );
   });

@@ -9,7 +9,7 @@ import {
   renderValkeyUsersFile,
 } from './engine-files.ts';
 import type { Access, InstallationFiles } from './installation-files.ts';
-import { groupOf, groupPackages, processRoleNames, type Installation } from './layout.ts';
+import { groupOf, groupPackages, processRoleNames, type InstallationFacts } from './layout.ts';
 import { createIdentityKey, identityPublicKey } from './restate-identity.ts';
 import { ensureSecrets, type Secrets } from './secrets.ts';
 import type { GroupId } from './system-groups.ts';
@@ -29,7 +29,7 @@ export interface WrittenInstallation {
  */
 export async function writeFiles(
   files: InstallationFiles,
-  installation: Installation,
+  installation: InstallationFacts,
   { groupId, publicCertificate, now }: WriteOptions,
 ): Promise<WrittenInstallation> {
   // A missing user stops the command before it writes anything.
@@ -65,7 +65,7 @@ async function createFolders(files: InstallationFiles): Promise<void> {
 
 async function configureEngines(
   files: InstallationFiles,
-  installation: Installation,
+  installation: InstallationFacts,
   secrets: Secrets,
 ): Promise<void> {
   await files.configure('nats/users.conf', ofService('nats'), renderNatsUsersFile(installation, secrets));
@@ -81,7 +81,7 @@ async function configureEngines(
 
 async function configureProcesses(
   files: InstallationFiles,
-  installation: Installation,
+  installation: InstallationFacts,
   facts: Parameters<typeof renderProcessEnvs>[1],
 ): Promise<void> {
   const envs = renderProcessEnvs(installation, facts);
