@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { appendFileSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { systemClock } from '@millrace/platform/clock';
 import { createDb, type Db } from '@millrace/platform/db';
@@ -9,17 +9,20 @@ import { createLogger } from '@millrace/platform/log';
 import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
 import {
   eventually,
+  makeAuthority,
   freePorts,
   longDbTimeouts,
   startInstalledEngine,
   startPostgresServer,
   startProcess,
   urlOfDatabase,
+  type Authority,
   type InstalledEngineName,
   type TestPostgres,
   type TestProcess,
 } from '@millrace/testing';
 import { sql } from 'kysely';
+import { Client } from 'pg';
 import { runAdmin } from '../app.ts';
 import { createInitCommand } from '../init/init-command.ts';
 import { createFolders, groupOfPostgres } from '../init/init.fixture.ts';
@@ -27,7 +30,8 @@ import { defaultPorts, type Ports } from '../init/layout.ts';
 import type { Effects } from './check.ts';
 import { findProblems } from './doctor.command.ts';
 import type { Finding } from './finding.ts';
-import { processes, type ProcessRole } from './installation.ts';
+import { processes } from './installation.ts';
+import type { ProcessRole } from '../init/layout.ts';
 import { systemEffects } from './system-effects.ts';
 
 /** An installation on one machine that `millrace-admin init` has prepared, with all of its servers and processes. */
@@ -37,11 +41,20 @@ export class TestInstallation implements AsyncDisposable {
   readonly postgres: TestPostgres;
   readonly engines = new Map<InstalledEngineName, TestProcess>();
   readonly processes = new Map<ProcessRole, TestProcess>();
+  /** Authorities that all servers accept, and that none accepts. */
+  readonly authority: Authority;
+  readonly otherAuthority: Authority;
   readonly #closers: (() => unknown)[] = [];
   #db: Db | null = null;
   #valkey: ValkeyClient | null = null;
 
-  private constructor(folder: string, ports: Ports, postgres: TestPostgres) {
+  private constructor(
+    folder: string,
+    ports: Ports,
+    postgres: TestPostgres,
+    authorities: readonly [Authority, Authority],
+  ) {
+    [this.authority, this.otherAuthority] = authorities;
     this.folder = folder;
     this.ports = ports;
     this.postgres = postgres;
@@ -56,12 +69,20 @@ export class TestInstallation implements AsyncDisposable {
     const [publicPort = 0, plainPort = 0] = free.slice(names.length);
     const chosen = Object.fromEntries(names.map((name, index) => [name, free[index]]));
     const ports = { ...defaultPorts, ...chosen, postgres: postgres.port };
-    const installation = new TestInstallation(folder, ports, postgres);
+    const installation = new TestInstallation(folder, ports, postgres, [
+      await makeAuthority(),
+      await makeAuthority(),
+    ]);
     installation.#closers.push(...closers);
     await installation.#initialise(stateFolder, `https://localhost:${publicPort}`);
     installation.#addTestSettings(plainPort);
     await installation.#start();
     return installation;
+  }
+
+  /** The only backup. */
+  get backup(): string {
+    return join(this.folder, '../backups/millrace-now.dump');
   }
 
   path(...names: string[]): string {
@@ -88,6 +109,27 @@ export class TestInstallation implements AsyncDisposable {
     });
     const { rows } = await sql.raw<Record<string, unknown>>(text).execute(this.#db.kysely);
     return rows;
+  }
+
+  /** The process of PostgreSQL that accepts connections. */
+  async postmaster(): Promise<number> {
+    const [row] = await this.sql("select pg_read_file('postmaster.pid') as text");
+    return Number(String(row?.['text']).split('\n')[0]);
+  }
+
+  /** Opens connections until this many are open. */
+  async useConnections(wanted: number): Promise<() => Promise<void>> {
+    const [row] = await this.sql(
+      "select count(*)::int as open from pg_stat_activity where backend_type = 'client backend'",
+    );
+    const clients = Array.from(
+      { length: wanted - Number(row?.['open']) },
+      () => new Client(this.postgres.url),
+    );
+    for (const client of clients) await client.connect();
+    return async () => {
+      for (const client of clients) await client.end();
+    };
   }
 
   /** A command as the user `all`. */
@@ -174,27 +216,27 @@ export class TestInstallation implements AsyncDisposable {
     if (code !== 0) throw new Error(`init failed with ${code}: ${err}`);
   }
 
-  /** A user of Valkey for everything, a token for health, a backup, and short waits. */
+  /** A user of Valkey for everything, another authority, a backup, and short waits. */
   #addTestSettings(plainPort: number): void {
     const password = randomBytes(24).toString('hex');
     const hash = createHash('sha256').update(password).digest('hex');
     appendFileSync(this.path('valkey/users.acl'), `user all on #${hash} ~* &* +@all\n`);
+    appendFileSync(this.path('ca.pem'), this.authority.certificate);
     const secret = (name: string, text: string): void =>
       writeFileSync(this.path(name), `${text}\n`, { mode: 0o600 });
     secret('admin/valkey.url', `rediss://all:${password}@127.0.0.1:${this.ports.valkey}`);
-    secret('health.token', randomBytes(24).toString('hex'));
-    const backups = join(this.folder, '../backups');
-    mkdirSync(backups);
-    writeFileSync(join(backups, 'millrace-now.dump'), 'PGDMP');
+    mkdirSync(dirname(this.backup));
+    writeFileSync(this.backup, 'PGDMP');
     const admin = this.read('admin.env').replace(
       /^MILLRACE_BACKUP_FOLDER=.*$/m,
-      `MILLRACE_BACKUP_FOLDER=${backups}`,
+      `MILLRACE_BACKUP_FOLDER=${dirname(this.backup)}`,
     );
     writeFileSync(
       this.path('admin.env'),
       `${admin}\nMILLRACE_VALKEY_URL_FILE=${this.path('admin/valkey.url')}\n`,
     );
-    appendFileSync(this.path('millrace.env'), `MILLRACE_HEALTH_TOKEN_FILE=${this.path('health.token')}\n`);
+    // A fixed commit, because someone may commit to the repository during the test.
+    appendFileSync(this.path('millrace.env'), 'MILLRACE_COMMIT=1234567\n');
     appendFileSync(this.path('worker.env'), 'MILLRACE_RESTATE_REGISTER_MS=1000\n');
     const proxy = this.read('proxy.env').replace(/^HTTP_BIND=.*$/m, `HTTP_BIND=127.0.0.1:${plainPort}`);
     writeFileSync(this.path('proxy.env'), proxy);
