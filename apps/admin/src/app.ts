@@ -59,17 +59,20 @@ async function withContext(
   env: Environment | undefined,
   work: (context: Parameters<Command['run']>[0]) => Promise<void>,
 ): Promise<void> {
-  const config = loadConfig([cellConfig], env);
+  const cell = (): number => loadConfig([cellConfig], env).cell.id;
   const postgres = (): DatabaseAccess => {
     const { url, ca } = loadConfig([postgresConfig], env).postgres;
     return { url, ca };
   };
   let opened: Db | undefined;
-  const db = async (): Promise<Db> => (opened ??= await openDatabase(postgres(), config.cell.id));
+  const db = async (): Promise<Db> => (opened ??= await openDatabase(postgres(), cell()));
   try {
     await work({
       ...io,
-      cell: config.cell.id,
+      // `doctor` also runs with wrong settings.
+      get cell() {
+        return cell();
+      },
       postgres,
       postgresOwner: () => {
         const { url, ca } = loadConfig([postgresOwnerConfig], env).postgresOwner;
