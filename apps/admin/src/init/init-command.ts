@@ -18,7 +18,13 @@ import { authorityCertificate, checkPublicCertificate, type PublicCertificate } 
 import { createFirstOperator } from './first-operator.ts';
 import { InstallationFiles } from './installation-files.ts';
 import { defaultPorts, type InstallationFacts, type Ports } from './layout.ts';
-import { migrateAsOwner, preparePostgres } from './prepare-postgres.ts';
+import { lockFolder } from './lock-folder.ts';
+import {
+  hasEarlierDatabase,
+  migrateAsOwner,
+  preparePostgres,
+  type PrepareOptions,
+} from './prepare-postgres.ts';
 import { printResult, type InitResult } from './result.ts';
 import { systemGroupId, type GroupId } from './system-groups.ts';
 import { writeFiles } from './write-files.ts';
@@ -82,6 +88,10 @@ const initFlags: Command['flags'] = {
     value: 'FOLDER',
     check: (folder) => (isAbsolute(folder) ? null : 'is not an absolute path'),
   },
+  'new-sealing-key': {
+    describe:
+      'continue with an earlier database whose sealing keys are lost; what they protect cannot be read again',
+  },
   json: { describe: 'print one JSON object' },
 };
 
@@ -93,15 +103,21 @@ export function createInitCommand(deps: InitDeps = onThisMachine): Command {
     example:
       'millrace-admin init --public-url https://cloud.example.com --email ada@example.com --name "Ada" --organisation "Example"',
     run: async (context, flags) => {
-      const result = await prepare(deps, context, flags);
+      const folder = optionalText(flags, 'folder') ?? '/etc/millrace';
+      await using _lock = await lockFolder(folder);
+      const result = await prepare(deps, context, flags, folder);
       printResult(context, result, flags['json'] === true);
     },
   };
 }
 
-async function prepare(deps: InitDeps, context: CommandContext, flags: FlagValues): Promise<InitResult> {
+async function prepare(
+  deps: InitDeps,
+  context: CommandContext,
+  flags: FlagValues,
+  folder: string,
+): Promise<InitResult> {
   const { clock, groupId, ports, stateFolder } = deps;
-  const folder = optionalText(flags, 'folder') ?? '/etc/millrace';
   const organisation = requiredText(flags, 'organisation');
   const installation: InstallationFacts = {
     ...{ folder, ports, stateFolder, name: organisation, cell: context.cell },
@@ -111,6 +127,8 @@ async function prepare(deps: InitDeps, context: CommandContext, flags: FlagValue
   const publicCertificate = await readPublicCertificate(flags, installation.publicUrl, clock);
   const files = new InstallationFiles(folder, groupId);
   const now = clock.now();
+  const server = { port: ports.postgres, administratorUrl: context.postgresAdministratorUrl() };
+  if (flags['new-sealing-key'] !== true) await refuseLostSealingKeys(files, server);
   const { secrets, hasPrivateCertificate } = await writeFiles(files, installation, {
     ...{ groupId, publicCertificate, now },
   });
@@ -120,8 +138,8 @@ async function prepare(deps: InitDeps, context: CommandContext, flags: FlagValue
     keyFile: files.pathOf('postgres/server.key'),
   };
   await preparePostgres(postgresUrls, {
-    ...{ tls, port: ports.postgres },
-    administratorUrl: context.postgresAdministratorUrl(),
+    tls,
+    ...server,
   });
   const ca = (await files.read(authorityCertificate)) ?? '';
   const migrations = await migrateAsOwner({ url: postgresUrls.millrace_owner, ca }, clock);
@@ -133,6 +151,22 @@ async function prepare(deps: InitDeps, context: CommandContext, flags: FlagValue
   } finally {
     await db.close();
   }
+}
+
+/** A new key would hide the loss until somebody needs one of the secrets. */
+async function refuseLostSealingKeys(
+  files: InstallationFiles,
+  server: Omit<PrepareOptions, 'tls'>,
+): Promise<void> {
+  for (const role of ['api', 'worker']) {
+    if ((await files.read(`${role}/sealing.keys`)) !== null) return;
+  }
+  if (!(await hasEarlierDatabase(server))) return;
+  throw new CommandError(
+    `The database of an earlier installation exists, but ${files.pathOf('api/sealing.keys')} does not. ` +
+      'Without its keys, stored secrets of webhooks and inference engines cannot be read.\n' +
+      'Restore the folder from your copy. If there is none, add --new-sealing-key.',
+  );
 }
 
 async function readPublicCertificate(

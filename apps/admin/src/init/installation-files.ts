@@ -88,6 +88,7 @@ export class InstallationFiles {
     const digests = await this.#readDigests();
     const written = digests[file] ?? [];
     if (existing !== null && existing !== content && !written.includes(digestOf(existing))) {
+      await this.#applyAccess(this.pathOf(file), access);
       this.#setOutcome(file, 'edited');
       return;
     }

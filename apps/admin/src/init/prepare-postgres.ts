@@ -1,8 +1,10 @@
 import type { Clock } from '@millrace/platform/clock';
 import { migrate } from '@millrace/platform/db';
+import { hostOf, isLoopback } from '@millrace/platform/net';
 import { CommandError } from '../command.ts';
 import { preparationScript, type ServerCertificateFiles } from './postgres-roles.ts';
 import { postgresEnvironment } from '../postgres-environment.ts';
+import { databaseName } from './layout.ts';
 import { ProgramError, runProgram, type ProgramOptions } from '../run-program.ts';
 import type { Secrets } from './secrets.ts';
 import { findUser } from './system-groups.ts';
@@ -18,15 +20,37 @@ export interface PrepareOptions {
   readonly port: number;
 }
 
+/** Whether the database of an earlier installation exists. Its stored secrets can be read only with its sealing keys. */
+export async function hasEarlierDatabase({
+  administratorUrl,
+  port,
+}: Omit<PrepareOptions, 'tls'>): Promise<boolean> {
+  const connection = await connectionOf({ administratorUrl, port });
+  const ask = async (database: string, query: string): Promise<boolean> => {
+    const options = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', database, '-c', query];
+    return (await runPsql(options, connection)).trim() === '1';
+  };
+  const exists = await ask('postgres', `select 1 from pg_database where datname = '${databaseName}'`);
+  return exists && ask(databaseName, "select 1 where to_regclass('platform_roles') is not null");
+}
+
 /** Creates roles, logins and the database, and gives the server its certificate. Can be repeated. */
 export async function preparePostgres(
   urls: Secrets['postgresUrls'],
   { tls, administratorUrl, port }: PrepareOptions,
 ): Promise<void> {
-  const connection = administratorUrl === null ? await onSocket(port) : withUrl(administratorUrl);
+  const connection = await connectionOf({ administratorUrl, port });
   const options = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-o', '/dev/null'];
+  await runPsql(options, { ...connection, input: preparationScript(urls, tls) });
+}
+
+function connectionOf({ administratorUrl, port }: Omit<PrepareOptions, 'tls'>): Promise<ProgramOptions> {
+  return administratorUrl === null ? onSocket(port) : Promise.resolve(withUrl(administratorUrl));
+}
+
+async function runPsql(options: readonly string[], connection: ProgramOptions): Promise<string> {
   try {
-    await runProgram('psql', options, { ...connection, input: preparationScript(urls, tls) });
+    return await runProgram('psql', options, connection);
   } catch (error) {
     const why = error instanceof ProgramError || isMissingProgram(error) ? error.message : null;
     if (why === null) throw error;
@@ -54,7 +78,13 @@ async function onSocket(port: number): Promise<ProgramOptions> {
   };
 }
 
+/** The certificate that the server gets is a file of this machine. */
 function withUrl(url: string): ProgramOptions {
+  if (!isLoopback(hostOf(new URL(url)))) {
+    throw new CommandError(
+      'MILLRACE_POSTGRES_ADMIN_URL names another machine. This command prepares only a server on this one; for others, follow docs/guides/connections.md.',
+    );
+  }
   return { env: postgresEnvironment(url, { caFile: null, name: 'millrace-init' }) };
 }
 

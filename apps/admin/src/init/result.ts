@@ -47,6 +47,7 @@ function textOf(result: InitResult): string {
     ...operatorLines(result),
     'Next:',
     '  systemctl enable --now millrace.target',
+    ...reloadLines(result),
     '  millrace-admin doctor',
     `  open ${consoleUrl(result)}`,
     ...certificateLines(result),
@@ -77,6 +78,24 @@ function operatorLines({ operator }: InitResult): readonly string[] {
     '',
   ];
 }
+
+/** A process reads a changed file only when it is told. */
+function reloadLines({ written, operator }: InitResult): readonly string[] {
+  if (operator !== null) return [];
+  const units = new Set(written.map((file) => unitsOfFiles.find(([pattern]) => pattern.test(file))?.[1]));
+  return [...units].filter((command) => command !== undefined).map((command) => `  ${command}`);
+}
+
+const unitsOfFiles: readonly (readonly [RegExp, string])[] = [
+  [/^proxy\//, 'systemctl reload millrace-proxy'],
+  [/^proxy\.env$/, 'systemctl restart millrace-proxy'],
+  [/^nats\//, 'systemctl reload millrace-nats'],
+  [/^valkey\//, 'systemctl restart millrace-valkey'],
+  [/^restate\//, 'systemctl restart millrace-restate'],
+  [/^(?:api|millrace\.env$)/, 'systemctl restart millrace-worker millrace-api millrace-gateway'],
+  [/^worker/, 'systemctl restart millrace-worker'],
+  [/^gateway/, 'systemctl restart millrace-gateway'],
+];
 
 function certificateLines({ hasPrivateCertificate, installation }: InitResult): readonly string[] {
   if (!hasPrivateCertificate) return [];
