@@ -151,7 +151,7 @@ export const valkeyKinds = {
   'valkey-credentials-refused': {
     meaning: 'Valkey refuses the user or the password of a role.',
     remedy:
-      'Print the users with `millrace-admin valkey users`, replace {path}, and run `ACL LOAD` as the user `all`.',
+      'Print the users with `millrace-admin valkey users`, replace {path}, and run `systemctl restart millrace-valkey`.',
   },
   'valkey-version': {
     meaning: 'Valkey is older than version 8.',
@@ -169,7 +169,7 @@ export const valkeyKinds = {
   'valkey-rules-missing': {
     meaning: 'The user of a role lacks a command or key that this release needs.',
     remedy:
-      'Print the users with `millrace-admin valkey users` of this release, replace {path}, and run `ACL LOAD` as the user `all`.',
+      'Print the users with `millrace-admin valkey users` of this release, replace {path}, and run `systemctl restart millrace-valkey`.',
   },
   'valkey-memory': {
     meaning: 'Valkey uses more than 90 % of its memory. It refuses requests when it is full.',

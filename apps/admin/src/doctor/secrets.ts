@@ -43,7 +43,16 @@ function readText(path: string): string {
 
 function passwordIn(text: string): readonly string[] {
   const [, password] = /^\w+:\/\/[^/@:]*:([^/@]+)@/.exec(text) ?? [];
-  return password === undefined ? [] : [password, decodeURIComponent(password)];
+  return password === undefined ? [] : [password, decoded(password)];
+}
+
+/** A wrong setting may contain a percent sign that begins no code. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 export function hideSecrets(text: string, secrets: readonly string[]): string {
