@@ -14,6 +14,7 @@ const repository = path.join(import.meta.dirname, '../..');
 const guide = readFileSync(path.join(repository, 'docs/guides/install.md'), 'utf8');
 const MIB = 1_048_576;
 const MAX_PACKAGE_MIB = 80;
+const SLOW_MS = 300_000;
 
 let host: ContainerHost;
 let machine: Machine;
@@ -86,7 +87,9 @@ test('3: init prepares the machine, and everything starts', async () => {
   const printed = await follow('3. Prepare and start');
   expect(printed).toContain('Operator ada@example.com, organisation example-cloud.');
   await expect
-    .poll(() => machine.run('curl -fsS --cacert /etc/millrace/ca.pem https://cloud.example.com/readyz'))
+    .poll(() => machine.run('curl -fsS --cacert /etc/millrace/ca.pem https://cloud.example.com/readyz'), {
+      timeout: SLOW_MS,
+    })
     .toMatchObject({
       code: 0,
     });
@@ -118,8 +121,12 @@ test('every service is hardened, and none can read the secrets of another', asyn
 });
 
 test('4: doctor finds nothing', async () => {
-  const { code, stdout, stderr } = await machine.run(commandsOf('4. Check').join('\n'));
-  expect({ code, stdout, stderr }).toMatchObject({ code: 0 });
+  // On a slow machine, some service is still starting.
+  const check = async (): Promise<string> => {
+    const { code, stdout } = await machine.run(commandsOf('4. Check').join('\n'));
+    return code === 0 ? 'nothing' : stdout;
+  };
+  await expect.poll(check, { timeout: SLOW_MS }).toBe('nothing');
 });
 
 test('5: a rental on the simulated fleet, and a chat with llama-server', async () => {
@@ -163,7 +170,9 @@ test('the machine starts again after a reboot, and the balance is what it was', 
     'grep -q cloud.example.com /etc/hosts || echo 127.0.0.1 cloud.example.com >> /etc/hosts',
   );
   await expect
-    .poll(() => machine.run('curl -fsS --cacert /etc/millrace/ca.pem https://cloud.example.com/readyz'))
+    .poll(() => machine.run('curl -fsS --cacert /etc/millrace/ca.pem https://cloud.example.com/readyz'), {
+      timeout: SLOW_MS,
+    })
     .toMatchObject({ code: 0 });
   expect(await machine.must('millrace balance --json')).toBe(before);
 });

@@ -20,8 +20,10 @@ export function normalizeTree(folder: string, seconds: number): void {
   }
 }
 
+/** Without folders, whose size depends on the file system. */
 export function sizeOf(folder: string): number {
-  return listPaths(folder).reduce((sum, file) => sum + fs.lstatSync(file).size, 0);
+  const files = listPaths(folder).filter((file) => fs.lstatSync(file).isFile());
+  return files.reduce((sum, file) => sum + fs.lstatSync(file).size, 0);
 }
 
 export function sha256Of(file: string): string {
