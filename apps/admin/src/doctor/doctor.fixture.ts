@@ -3,15 +3,12 @@ import { appendFileSync, mkdirSync, readFileSync, statSync, utimesSync, writeFil
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { systemClock } from '@millrace/platform/clock';
-import { createDb, type Db } from '@millrace/platform/db';
-import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
 import {
   eventually,
   makeAuthority,
   freePorts,
-  longDbTimeouts,
   startInstalledEngine,
   startPostgresServer,
   startProcess,
@@ -21,7 +18,6 @@ import {
   type TestPostgres,
   type TestProcess,
 } from '@millrace/testing';
-import { sql } from 'kysely';
 import { Client } from 'pg';
 import { runAdmin } from '../app.ts';
 import { createInitCommand } from '../init/init-command.ts';
@@ -45,7 +41,7 @@ export class TestInstallation implements AsyncDisposable {
   readonly authority: Authority;
   readonly otherAuthority: Authority;
   readonly #closers: (() => unknown)[] = [];
-  #db: Db | null = null;
+  #sql: Client | null = null;
   #valkey: ValkeyClient | null = null;
 
   private constructor(
@@ -102,12 +98,8 @@ export class TestInstallation implements AsyncDisposable {
 
   /** One statement as the administrator. */
   async sql(text: string): Promise<readonly Record<string, unknown>[]> {
-    this.#db ??= createDb({
-      ...longDbTimeouts,
-      ...{ url: urlOfDatabase(this.postgres.url, 'millrace'), poolSize: 1, role: null },
-      ...{ ids: createIdSource({ clock: systemClock, cell: 0 }), log: silent },
-    });
-    const { rows } = await sql.raw<Record<string, unknown>>(text).execute(this.#db.kysely);
+    this.#sql ??= await this.#connect();
+    const { rows } = await this.#sql.query<Record<string, unknown>>(text);
     return rows;
   }
 
@@ -179,6 +171,14 @@ export class TestInstallation implements AsyncDisposable {
     this.processes.set(role, started);
   }
 
+  /** The checks that a process itself reports as failed. */
+  async failingChecks(role: ProcessRole, healthPort: number): Promise<readonly string[]> {
+    const headers = { authorization: `Bearer ${this.read(role, 'health.token').trim()}` };
+    const response = await fetch(`http://127.0.0.1:${healthPort}/readyz`, { headers });
+    const { checks } = (await response.json()) as { checks: Readonly<Record<string, { ok: boolean }>> };
+    return Object.entries(checks).flatMap(([name, { ok }]) => (ok ? [] : [name]));
+  }
+
   async untilHealthy(): Promise<void> {
     let last: readonly Finding[] = [];
     try {
@@ -193,10 +193,18 @@ export class TestInstallation implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#valkey?.close();
-    await this.#db?.close();
+    await this.#sql?.end();
     await Promise.all([...this.processes.values(), ...this.engines.values()].map((each) => each.crash()));
     await this.postgres[Symbol.asyncDispose]();
     for (const close of this.#closers) await close();
+  }
+
+  async #connect(): Promise<Client> {
+    const client = new Client({ connectionString: urlOfDatabase(this.postgres.url, 'millrace') });
+    // A test stops the server.
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
   }
 
   #settings(file: string): Record<string, string> {

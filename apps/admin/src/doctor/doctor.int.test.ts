@@ -12,7 +12,6 @@ import type { Finding } from './finding.ts';
 let installation: TestInstallation;
 beforeAll(async () => {
   installation = await TestInstallation.open();
-  await installation.untilHealthy();
 });
 afterAll(() => installation[Symbol.asyncDispose]());
 
@@ -51,9 +50,7 @@ async function checkFault(fault: Fault): Promise<void> {
   if (undo !== undefined) await installation.untilHealthy();
 }
 
-test('doctor finds nothing in a healthy installation', async () => {
-  expect(await installation.doctor()).toEqual([]);
-});
+test('doctor finds nothing in a healthy installation', () => installation.untilHealthy());
 
 describe.each(
   Object.entries({

@@ -1,6 +1,7 @@
 import { appendFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { systemClock } from '@millrace/platform/clock';
 import { createNatsKey } from '@millrace/platform/nats';
+import { eventually } from '@millrace/testing';
 import type { TestInstallation } from './doctor.fixture.ts';
 import { changeJson, edit, inDays, type Fault, type Undo } from './fault.fixture.ts';
 
@@ -13,6 +14,19 @@ const sql =
     return async () => {
       for (const statement of undo.split('; ')) await installation.sql(statement);
     };
+  };
+
+/** Waits until the worker has noticed the restore: otherwise it would notice it after the test. */
+const restored =
+  (make: NonNullable<Fault['make']>) =>
+  async (installation: TestInstallation): Promise<Undo> => {
+    const undo = await make(installation);
+    await eventually({ what: 'the worker to notice the restore', intervalMs: 200 }, async () => {
+      return (await installation.failingChecks('worker', installation.ports.workerHealth)).includes(
+        'newest database',
+      );
+    });
+    return undo;
   };
 
 const serverSetting = (name: string) =>
@@ -119,9 +133,11 @@ export const postgresFaults: readonly Fault[] = [
   {
     title: 'a restored database',
     expected: ['restore-unconfirmed@postgres'],
-    make: sql(
-      "update restore_state set state = 'restored', found_at = now(), outside = jsonb_build_object('generation', generation, 'mark', mark, 'at', marked_at, 'counters', jsonb_build_object('invoices', 0, 'wireIds', jsonb_build_object()))",
-      "update restore_state set state = 'normal', found_at = null, outside = null, report = null, reported_at = null",
+    make: restored(
+      sql(
+        "update restore_state set state = 'restored', found_at = now(), outside = jsonb_build_object('generation', generation, 'mark', mark, 'at', marked_at, 'counters', jsonb_build_object('invoices', 0, 'wireIds', jsonb_build_object()))",
+        "update restore_state set state = 'normal', found_at = null, outside = null, report = null, reported_at = null",
+      ),
     ),
   },
   {
