@@ -111,24 +111,24 @@ describe('millrace-admin init', () => {
 
   it('refuses to replace lost sealing keys of an existing database', async () => {
     const files = ['api', 'worker'].map((role) => join(folder, role, 'sealing.keys'));
-    const kept = files.map((file) => readFileSync(file));
+    const stored = files.map((file) => readFileSync(file));
     for (const file of files) rmSync(file);
     const refused = await init();
     expect(refused).toMatchObject({ code: exitCodes.refused, out: '' });
     expect(refused.err).toContain('Restore the folder from your copy');
     expect(files.filter((file) => existsSync(file))).toEqual([]);
-    for (const [index, file] of files.entries()) writeFileSync(file, kept[index] ?? '', { mode: 0o640 });
+    for (const [index, file] of files.entries()) writeFileSync(file, stored[index] ?? '', { mode: 0o640 });
     expect((await init()).code).toBe(exitCodes.ok);
   });
 
   it('refuses a second run at the same time, and a server on another machine', async () => {
     const codes = (await Promise.all([init(), init()])).map(({ code }) => code);
-    expect(codes.toSorted()).toEqual([exitCodes.ok, exitCodes.refused]);
+    expect(codes.toSorted((left, right) => left - right)).toEqual([exitCodes.ok, exitCodes.refused]);
     const command = createInitCommand({ ports, stateFolder, groupId: groupOfPostgres, clock: systemClock });
-    const elsewhere = {
+    const otherMachine = {
       MILLRACE_POSTGRES_ADMIN_URL: 'postgres://postgres:x@192.0.2.1:5432/postgres?sslmode=verify-full',
     };
-    const { code, err } = await run([...words, '--folder', folder], elsewhere, command);
+    const { code, err } = await run([...words, '--folder', folder], otherMachine, command);
     expect({ code, err }).toMatchObject({ code: exitCodes.refused });
     expect(err).toContain('names another machine');
   });

@@ -26,12 +26,12 @@ export async function hasEarlierDatabase({
   port,
 }: Omit<PrepareOptions, 'tls'>): Promise<boolean> {
   const connection = await connectionOf({ administratorUrl, port });
-  const ask = async (database: string, query: string): Promise<boolean> => {
+  const isTrue = async (database: string, query: string): Promise<boolean> => {
     const options = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', database, '-c', query];
     return (await runPsql(options, connection)).trim() === '1';
   };
-  const exists = await ask('postgres', `select 1 from pg_database where datname = '${databaseName}'`);
-  return exists && ask(databaseName, "select 1 where to_regclass('platform_roles') is not null");
+  const exists = await isTrue('postgres', `select 1 from pg_database where datname = '${databaseName}'`);
+  return exists && isTrue(databaseName, "select 1 where to_regclass('platform_roles') is not null");
 }
 
 /** Creates roles, logins and the database, and gives the server its certificate. Can be repeated. */

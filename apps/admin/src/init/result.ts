@@ -79,7 +79,7 @@ function operatorLines({ operator }: InitResult): readonly string[] {
   ];
 }
 
-/** A process reads a changed file only when it is told. */
+/** Processes read changed files only after these commands. */
 function reloadLines({ written, operator }: InitResult): readonly string[] {
   if (operator !== null) return [];
   const units = new Set(written.map((file) => unitsOfFiles.find(([pattern]) => pattern.test(file))?.[1]));
