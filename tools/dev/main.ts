@@ -5,12 +5,12 @@ import { ensureUp, Failure, isLlamaInstalled, type Endpoints, type LlamaEndpoint
 import { devHelp, DevUsageError, readArgs, type DevOptions } from './src/args.ts';
 import { banner, type DevAddresses } from './src/banner.ts';
 import { startChildren, type ChildSpec } from './src/children.ts';
-import { demoSettings, prepareHistory } from './src/history.ts';
+import { migrationText, prepareDemo } from './src/demo.ts';
 import { collectEmails } from './src/mail.ts';
 import { seedModel } from './src/models.ts';
 import { choosePorts, type DevPorts } from './src/ports.ts';
 import { sealingSettings } from './src/sealing.ts';
-import { saveDemo, readDemo, seedDemo, type Demo } from './src/seed.ts';
+import { saveDemo, readDemo, type Demo } from './src/seed.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const demoFile = join(root, '.millrace', 'dev.json');
@@ -37,15 +37,9 @@ async function main(words: readonly string[]): Promise<number> {
   const endpoints = await startEngines(['postgres', 'valkey', 'nats', 'restate']);
   const llama = await startLlama(options.llama);
   const applied = await migrate(endpoints.postgresUrl);
-  print(
-    applied.length === 0
-      ? 'The database is up to date.\n'
-      : `Applied ${applied.length === 1 ? '1 migration' : `${String(applied.length)} migrations`}.\n`,
-  );
-  const isDemo = await prepareHistory(endpoints.postgresUrl, { sealingFile, print });
-  const demo = await seedDemo(endpoints.postgresUrl, { file: demoFile, withCredit: !isDemo });
-  const demoEnv = isDemo ? await demoSettings() : {};
-  return run({ options, ports, endpoints, llama, demo, isDemo, demoEnv });
+  print(migrationText(applied));
+  const { settings, ...demo } = await prepareDemo(endpoints.postgresUrl, { demoFile, sealingFile, print });
+  return run({ options, ports, endpoints, llama, ...demo, demoEnv: settings });
 }
 
 function startEngines(engines: readonly string[]): Promise<Endpoints> {

@@ -81,3 +81,29 @@ function startText(isDemo: boolean): string {
     ? 'Start over with npm run services -- down --purge.'
     : `The organisation received ${String(DEMO_CREDIT_USD)} USD of play money, once.`;
 }
+
+/** Printed when the trial with compose is ready. */
+export function trialBanner({
+  addresses: { api: address, inference: chat },
+  demo,
+  isDemo,
+}: Pick<BannerContent, 'addresses' | 'demo' | 'isDemo'>): string {
+  return `
+Millrace is ready at ${address}
+
+  Console       ${address}/console/
+  Sign in as    ${demo.email}
+  Password      ${demo.password}
+
+  Organisation  ${demo.organisation}, owned by ${demo.email}, who is also an operator here
+  Live key      ${demo.liveKey}
+  Test key      ${demo.testKey}
+
+The machines are simulated. ${isDemo ? 'The live key pays with play money, from a balance with three months of history' : 'The live key has play money'}; the test key is free of charge.
+${DEMO_MODEL} is a tiny real model. For curl or any OpenAI client, the base URL is ${chat}/v1 and the model is ${DEMO_MODEL}:
+
+  curl ${chat}/v1/chat/completions -H 'content-type: application/json' -H 'authorization: Bearer ${demo.liveKey}' \\
+    -d '{"model": "${DEMO_MODEL}", "messages": [{"role": "user", "content": "Hello!"}]}'
+
+`;
+}

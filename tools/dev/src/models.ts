@@ -14,7 +14,7 @@ export interface ModelSeed {
   /** Key of an operator. */
   readonly key: string;
   /** Serves the demo's own model. A mock answers for all other models, and for this one if null. */
-  readonly llama: { readonly url: string; readonly apiKey: string; readonly model: string } | null;
+  readonly llama: { readonly url: string; readonly apiKey?: string; readonly model: string } | null;
 }
 
 /** The mock runs in the gateway and has no address. */
@@ -49,7 +49,12 @@ async function deployModel(call: Call, model: string, llama: ModelSeed['llama'])
   )) as { items: { id: string; address: string; region: string }[] };
   const engine =
     model === DEMO_MODEL && llama !== null
-      ? { engine: 'llama.cpp', address: llama.url, apiKey: llama.apiKey, upstreamModel: llama.model }
+      ? {
+          engine: 'llama.cpp',
+          address: llama.url,
+          upstreamModel: llama.model,
+          ...(llama.apiKey === undefined ? {} : { apiKey: llama.apiKey }),
+        }
       : { engine: 'mock', address: MOCK_ADDRESS };
   if (model !== DEMO_MODEL && items.length > 0) return;
   for (const { id, address, region } of items) {

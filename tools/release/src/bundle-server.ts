@@ -4,13 +4,14 @@ import { isBuiltin } from 'node:module';
 import path from 'node:path';
 import { rolldown, type OutputChunk } from 'rolldown';
 
-/** The programs of a server, by the name of their folder, and the file of each. */
+/** The programs of a server, by name, and the file of each. */
 export const serverPrograms = {
   api: 'apps/api/src/main.ts',
   worker: 'apps/worker/src/main.ts',
   gateway: 'apps/gateway/src/main.ts',
   storage: 'apps/storage/src/main.ts',
   admin: 'apps/admin/src/main.ts',
+  trial: 'tools/dev/src/trial.ts',
 } as const;
 
 /** Packages load these inside `try` and work without them. */

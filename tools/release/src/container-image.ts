@@ -5,8 +5,17 @@ import { containerSettings } from './container-settings.ts';
 import { normalizeTree } from './files.ts';
 import { installTree, PRODUCT_PLACE } from './install-tree.ts';
 
-/** The user of the processes. No other file of the image belongs to it. */
+export const IMAGE_NAME = 'localhost/millrace-server';
+
+/** The name that a container engine gives the image when it loads the archive. */
+export function imageOf(version: string): string {
+  return `${IMAGE_NAME}:${version}`;
+}
+
+/** The user of the processes. Only the places of volumes belong to it. */
 const USER = '10001:10001';
+/** A new volume gets the owner of the folder at which it is mounted. */
+const volumePlaces = ['/var/lib/millrace/trial', '/var/lib/millrace/restate'];
 
 export interface ContainerImageInput {
   readonly version: string;
@@ -35,6 +44,9 @@ export function makeContainerImage(input: ContainerImageInput): string {
     const container = buildah('from', 'scratch');
     buildah('add', container, root, '/');
     buildah('add', container, tree, '/');
+    const empty = path.join(scratch, 'empty');
+    fs.mkdirSync(empty);
+    for (const place of volumePlaces) buildah('add', '--chown', USER, container, empty, place);
     const node = [`${PRODUCT_PLACE}/node/bin/node`, '--max-semi-space-size=8', '--enable-source-maps'];
     buildah(
       'config',
@@ -43,7 +55,7 @@ export function makeContainerImage(input: ContainerImageInput): string {
       ...labels({ version, commit }),
       container,
     );
-    const image = `localhost/millrace-server:${version}`;
+    const image = imageOf(version);
     buildah('commit', '--quiet', '--rm', '--timestamp', String(time), container, image);
     const file = path.join(into, `millrace-server_${version}_oci.tar`);
     writeArchive({ buildah, image, scratch, time, file });
@@ -74,8 +86,7 @@ interface ArchiveInput {
 /** A tar file of the OCI layout. The one that buildah writes has the time of the build, so tar writes it. */
 function writeArchive({ buildah, image, scratch, time, file }: ArchiveInput): void {
   const layout = path.join(scratch, 'layout');
-  const tag = image.slice(image.lastIndexOf(':') + 1);
-  buildah('push', '--quiet', image, `oci:${layout}:${tag}`);
+  buildah('push', '--quiet', image, `oci:${layout}:${image}`);
   const order = ['--sort=name', `--mtime=@${String(time)}`, '--owner=0', '--group=0', '--numeric-owner'];
   execFileSync('tar', [...order, '--format=gnu', '-C', layout, '-cf', file, '.']);
 }

@@ -10,7 +10,7 @@ import {
   npmComponent,
   type Component,
 } from './bill-of-materials.ts';
-import { makeContainerImage } from './container-image.ts';
+import { IMAGE_NAME, imageOf, makeContainerImage } from './container-image.ts';
 import { debianRoots, requireRoot } from './debian-roots.ts';
 import { makeDebianPackage } from './debian-package.ts';
 import { signChecksums, writeChecksums } from './signatures.ts';
@@ -57,7 +57,11 @@ export async function makeRelease({ into, time, secretKey, print }: ReleaseInput
     writeBill('amd64', components);
     writeBill('oci', [...components, ...debianComponents(root)]);
     print('bills of materials');
-    fs.copyFileSync(path.join(productFolder, 'deploy/compose/compose.yaml'), path.join(into, 'compose.yaml'));
+    const compose = fs.readFileSync(path.join(productFolder, 'deploy/compose/compose.yaml'), 'utf8');
+    fs.writeFileSync(
+      path.join(into, 'compose.yaml'),
+      compose.replace(`${IMAGE_NAME}:VERSION`, imageOf(version)),
+    );
     const checksums = writeChecksums(into);
     if (secretKey !== null) signChecksums(checksums, secretKey, version);
     print(secretKey === null ? 'checksums, not signed' : 'checksums and their signature');

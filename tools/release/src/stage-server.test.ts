@@ -64,6 +64,8 @@ test('stageServer: each program starts without the repository and names its miss
   const help = await start('admin', ['--help']);
   expect(help).toMatchObject({ code: 0, stderr: '' });
   expect(help.stdout).toContain('bootstrap');
+  const usage = await start('trial', ['other']);
+  expect(usage.stderr).toContain('trial.js [api|worker|gateway]');
 });
 
 test('stageServer: the release has its version and commit', () => {

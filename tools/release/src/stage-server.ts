@@ -11,7 +11,13 @@ const fonts: readonly string[] = [
   ...packageFiles('@fontsource/unifont', ['LICENSE', 'files/unifont-latin-400-normal.woff']),
 ];
 const fontPackages = bundledPackages(fonts.map((file) => path.join(productFolder, file)));
-const files: readonly string[] = ['LICENSE', 'db/migrations', 'docs/errors.md', ...fonts];
+/** The history and the model of the trial. */
+const trialFiles: readonly string[] = [
+  'db/demo/history.jsonl.gz',
+  'fixtures/models/chat/millrace-tiny.gguf',
+  'fixtures/models/chat/MODEL_CARD.md',
+];
+const files: readonly string[] = ['LICENSE', 'db/migrations', 'docs/errors.md', ...fonts, ...trialFiles];
 
 /** Files of packages, and the manifest without which they are not found. */
 function packageFiles(name: string, names: readonly string[]): readonly string[] {
