@@ -181,6 +181,8 @@ it('each plain command in the code belongs to the worker, or to the connection',
     .filter((folder) => !folder.includes('/testing/'))
     .flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => join(folder, String(name))))
     .filter((file) => file.endsWith('.ts') && !/\.(?:test|fixture)\.ts$/.test(file))
+    // It reads the server's settings as the operator's own user.
+    .filter((file) => !file.endsWith('/doctor/valkey.check.ts'))
     .map((file) => readFileSync(file, 'utf8'));
   const found = texts.flatMap((text) => [
     ...text.matchAll(/\.command\(\[\s*'([A-Z]+)'(?:,\s*'((?:EXISTS|LOAD)\b))?/g),

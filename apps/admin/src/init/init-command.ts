@@ -164,7 +164,7 @@ async function refuseLostSealingKeys(
   if (!(await hasEarlierDatabase(server))) return;
   throw new CommandError(
     `The database of an earlier installation exists, but ${files.pathOf('api/sealing.keys')} does not. ` +
-      'Without its keys, stored secrets of webhooks and inference engines cannot be read.\n' +
+      'Without its keys, stored secrets cannot be read.\n' +
       'Restore the folder from your copy. If there is none, add --new-sealing-key.',
   );
 }
