@@ -88,7 +88,7 @@ function addDeclaration(access: Access, { nodes }: Declaration, { file, inFile }
   for (const text of texts) {
     // Names of tables count as read: the arguments of selectFrom and join, and fragments that begin with a table.
     const [name = ''] = text.trim().split(/\s/);
-    if (file.endsWith('.store.ts') || file.startsWith('packages/platform/')) access.add(name);
+    if (mayNameTables(file)) access.add(name);
     found.push(...operationsIn(text));
     hasLock ||= locks.test(text.toLowerCase());
     if (hasLock && allTables.has(name)) found.push({ table: name, operation: 'update' });
@@ -98,6 +98,12 @@ function addDeclaration(access: Access, { nodes }: Declaration, { file, inFile }
     if (hasConflictUpdate && operation === 'insert') access.add(table, 'update');
     if (hasLock) access.add(table, 'update');
   }
+}
+
+/** Settings have names such as `webhooks`, and access no table. */
+function mayNameTables(file: string): boolean {
+  if (file.startsWith('packages/platform/src/config/')) return false;
+  return file.endsWith('.store.ts') || file.startsWith('packages/platform/');
 }
 
 /** The operations of a SQL text. Other texts rarely name a table after such a keyword. */
