@@ -67,11 +67,14 @@ function addDeclaration(access: Access, { nodes }: Declaration, { file, inFile }
   }
   const found: { readonly table: string; readonly operation: Operation }[] = [];
   const texts: string[] = [];
+  // Groups of settings have names such as `webhooks`, which are no tables.
+  const fragments = new Set<string>();
   let hasLock = false;
   let hasConflictUpdate = false;
   walk(nodes, (node) => {
     if (node.type === 'CallExpression') {
       const name = calledName(node);
+      if (name === 'fragment') fragments.add(stringsIn(node['arguments'])[0] ?? '');
       const operation = builderCalls[name];
       if (operation !== undefined) {
         const names = stringsIn(node['arguments']);
@@ -88,7 +91,9 @@ function addDeclaration(access: Access, { nodes }: Declaration, { file, inFile }
   for (const text of texts) {
     // Names of tables count as read: the arguments of selectFrom and join, and fragments that begin with a table.
     const [name = ''] = text.trim().split(/\s/);
-    if (mayNameTables(file)) access.add(name);
+    if ((file.endsWith('.store.ts') || file.startsWith('packages/platform/')) && !fragments.has(name)) {
+      access.add(name);
+    }
     found.push(...operationsIn(text));
     hasLock ||= locks.test(text.toLowerCase());
     if (hasLock && allTables.has(name)) found.push({ table: name, operation: 'update' });
@@ -98,12 +103,6 @@ function addDeclaration(access: Access, { nodes }: Declaration, { file, inFile }
     if (hasConflictUpdate && operation === 'insert') access.add(table, 'update');
     if (hasLock) access.add(table, 'update');
   }
-}
-
-/** Settings have names such as `webhooks`, and access no table. */
-function mayNameTables(file: string): boolean {
-  if (file.startsWith('packages/platform/src/config/')) return false;
-  return file.endsWith('.store.ts') || file.startsWith('packages/platform/');
 }
 
 /** The operations of a SQL text. Other texts rarely name a table after such a keyword. */
