@@ -108,7 +108,7 @@ test('every service is hardened, and none can read the secrets of another', asyn
     expect(await exposure(name), name).toBeLessThanOrEqual(2);
   }
   // It mounts file systems.
-  expect(await exposure('storage')).toBeLessThanOrEqual(6.5);
+  expect(await exposure('storage')).toBeLessThanOrEqual(7);
   for (const [reader, other] of [
     ['api', 'worker'],
     ['worker', 'gateway'],
