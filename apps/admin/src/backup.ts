@@ -4,6 +4,7 @@ import { systemClock, type Clock } from '@millrace/platform/clock';
 import { CommandError, type Command, type CommandContext } from './command.ts';
 import { postgresEnvironment } from './postgres-environment.ts';
 import { ProgramError, runProgram } from './run-program.ts';
+import { syncFolder } from './sync-folder.ts';
 
 const RETAINED = 14;
 /** An older unfinished file cannot be that of another backup in progress. */
@@ -74,16 +75,6 @@ async function deleteOld(folder: string, clock: Clock): Promise<readonly string[
   }
   for (const name of old) await rm(join(folder, name));
   return old;
-}
-
-/** Makes the rename survive a power failure. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 function codeOf(error: unknown): string {

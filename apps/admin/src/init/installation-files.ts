@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, chown, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { syncFolder } from '../sync-folder.ts';
 import type { GroupId } from './system-groups.ts';
 
 export interface Access {
@@ -151,16 +152,6 @@ const ownGid = (): number => process.getgid?.() ?? 0;
 
 function digestOf(content: string): string {
   return createHash('sha256').update(content).digest('hex');
-}
-
-/** Makes a rename survive a power failure. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 function ignoreExisting(error: unknown): void {
