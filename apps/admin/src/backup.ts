@@ -6,7 +6,9 @@ import { postgresEnvironment } from './postgres-environment.ts';
 import { ProgramError, runProgram } from './run-program.ts';
 import { syncFolder } from './sync-folder.ts';
 
-const RETAINED = 14;
+const RETAINED_DAYS = 14;
+/** Several runs of one day, such as before an upgrade and after it, delete no backup of another day. */
+const RETAINED_NEWEST = 3;
 /** An older unfinished file cannot be that of another backup in progress. */
 const ABANDONED_MS = 86_400_000;
 const backupName = /^millrace-\d{4}-\d{2}-\d{2}T\d{6}Z\.dump$/;
@@ -15,7 +17,7 @@ const unfinishedName = /^millrace-.+\.dump\.partial$/;
 export function createBackupCommand(clock: Clock = systemClock): Command {
   return {
     name: 'backup',
-    summary: 'write a backup of the database to MILLRACE_BACKUP_FOLDER, and delete all but the newest 14',
+    summary: 'write a backup of the database to MILLRACE_BACKUP_FOLDER, and delete old ones',
     flags: { json: { describe: 'print one JSON object' } },
     example: 'millrace-admin backup',
     run: async (context, flags) => {
@@ -65,10 +67,19 @@ async function dump(file: string, env: Readonly<Record<string, string>>): Promis
   }
 }
 
+/** All backups but the newest three, and the newest of each of the last 14 days that have one. Days are those of UTC. */
+export function expiredBackups(names: readonly string[]): string[] {
+  const backups = names.filter((name) => backupName.test(name)).toSorted();
+  const newestOfDays = [...new Map(backups.map((name) => [dayOf(name), name])).values()];
+  const retained = new Set([...newestOfDays.slice(-RETAINED_DAYS), ...backups.slice(-RETAINED_NEWEST)]);
+  return backups.filter((name) => !retained.has(name));
+}
+
+const dayOf = (name: string): string => name.slice('millrace-'.length, 'millrace-YYYY-MM-DD'.length);
+
 async function deleteOld(folder: string, clock: Clock): Promise<readonly string[]> {
   const names = await readdir(folder);
-  const backups = names.filter((name) => backupName.test(name)).toSorted();
-  const old = backups.slice(0, Math.max(0, backups.length - RETAINED));
+  const old = expiredBackups(names);
   for (const name of names.filter((each) => unfinishedName.test(each))) {
     const { mtimeMs } = await stat(join(folder, name));
     if (mtimeMs < clock.nowMs() - ABANDONED_MS) old.push(name);
