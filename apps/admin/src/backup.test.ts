@@ -1,4 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { exitCodes, runAdmin } from './app.ts';
 import { expiredBackups } from './backup.ts';
 
 const dump = (day: number, time = '000000'): string =>
@@ -28,3 +32,33 @@ describe('expiredBackups', () => {
     expect(expiredBackups([...old, ...daily.slice(0, 12), 'notes.txt', `${dump(1)}.partial`])).toEqual([]);
   });
 });
+
+describe('millrace-admin backup', () => {
+  it('refuses an existing folder that other users can open, and does not change its mode', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-backup-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    chmodSync(folder, 0o750);
+    const { code, err } = await backUpInto(folder);
+    expect(code).toBe(exitCodes.refused);
+    expect(err).toContain(`Other users can open the folder ${folder} (mode 750)`);
+    expect(statSync(folder).mode & 0o777).toBe(0o750);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('creates a missing folder that only its user can open', async () => {
+    const parent = mkdtempSync(join(tmpdir(), 'millrace-backup-'));
+    onTestFinished(() => rmSync(parent, { recursive: true }));
+    const folder = join(parent, 'new');
+    await backUpInto(folder);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+});
+
+/** No server listens at this address. */
+async function backUpInto(folder: string) {
+  const url = 'postgres://millrace@127.0.0.1:1/millrace';
+  const env = { MILLRACE_POSTGRES_URL: url, MILLRACE_BACKUP_FOLDER: folder };
+  let err = '';
+  const io = { out: () => undefined, err: (text: string) => void (err += text) };
+  return { code: await runAdmin(['backup'], io, env), err };
+}

@@ -1,4 +1,4 @@
-import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock, type Clock } from '@millrace/platform/clock';
 import { CommandError, type Command, type CommandContext } from './command.ts';
@@ -39,8 +39,7 @@ interface Backup {
 async function backUp(context: CommandContext, clock: Clock): Promise<Backup> {
   const { folder, caFile } = context.backup();
   const env = postgresEnvironment(context.postgresOwner().url, { caFile, name: 'millrace-backup' });
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await chmod(folder, 0o700);
+  await createPrivateFolder(folder);
   const second = clock.now().toISOString().slice(0, 19).replaceAll(':', '');
   const file = join(folder, `millrace-${second}Z.dump`);
   await dump(`${file}.partial`, env);
@@ -48,6 +47,18 @@ async function backUp(context: CommandContext, clock: Clock): Promise<Backup> {
   await syncFolder(folder);
   const { size } = await stat(file);
   return { file, bytes: size, deleted: await deleteOld(folder, clock) };
+}
+
+/** An existing folder may be shared with other programs, so its mode stays. */
+async function createPrivateFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { mode } = await stat(folder);
+  if ((mode & 0o077) === 0) return;
+  throw new CommandError(
+    `Other users can open the folder ${folder} (mode ${(mode & 0o7777).toString(8)}). ` +
+      'Set MILLRACE_BACKUP_FOLDER to a folder inside it that does not exist yet, or if it has only backups: ' +
+      `chmod 700 ${folder}`,
+  );
 }
 
 /** The file gets its name only when it is complete and on the disk. */
