@@ -153,7 +153,7 @@ async function prepare(
   }
 }
 
-/** A new key would hide the loss until somebody needs one of the secrets. */
+/** With a new key, the loss would be noticed only when a stored secret is read. */
 async function refuseLostSealingKeys(
   files: InstallationFiles,
   server: Omit<PrepareOptions, 'tls'>,
