@@ -12,6 +12,8 @@ import { runProgram } from '../run-program.ts';
 const AUTHORITY_DAYS = 3650;
 /** Clients of Apple refuse longer ones, also of private authorities. */
 const PUBLIC_DAYS = 825;
+/** `doctor` reports certificates that end in this time. */
+const REISSUE_MS = 30 * 86_400_000;
 
 export const authorityCertificate = 'ca.pem';
 const authorityKey = 'authority/ca.key';
@@ -93,23 +95,50 @@ const publicPem = 'proxy/public.pem';
 /** Returns whether the private authority issued the certificate of the public address. */
 export async function ensurePublicCertificate(
   files: InstallationFiles,
-  host: string,
-  given: PublicCertificate | null,
+  { host, given, now }: PublicCertificateRequest,
 ): Promise<boolean> {
   const ca = (await files.read(authorityCertificate)) ?? '';
-  if (given !== null) {
-    const pem = [given.certificate, given.key].map((text) => `${text.trim()}\n`).join('');
-    const isNew = (await files.read(publicPem)) !== pem;
-    await (isNew ? files.replace(publicPem, proxyFile, pem) : files.ensure(publicPem, proxyFile, () => pem));
-  }
-  const pem = await files.ensure(publicPem, proxyFile, async () => {
-    const key = createKey();
-    const alternativeNames = [isAddress(host) ? `IP:${host}` : `DNS:${host}`];
-    return `${await issue(files, key, { name: 'Millrace', alternativeNames, days: PUBLIC_DAYS })}${key}`;
-  });
+  const existing = await files.read(publicPem);
+  const pem = given === null ? await privatePem(files, { host, now, existing, ca }) : joinPem(given);
+  await (pem === existing
+    ? files.ensure(publicPem, proxyFile, () => pem)
+    : files.replace(publicPem, proxyFile, pem));
   if ((await files.read(proxyCa)) === ca) await files.ensure(proxyCa, proxyFile, () => ca);
   else await files.replace(proxyCa, proxyFile, ca);
-  return new X509Certificate(pem).checkIssued(new X509Certificate(ca));
+  return isIssuedBy(pem, ca);
+}
+
+export interface PublicCertificateRequest {
+  readonly host: string;
+  /** Null: the existing one, or one of the private authority. */
+  readonly given: PublicCertificate | null;
+  readonly now: Date;
+}
+
+const joinPem = ({ certificate, key }: PublicCertificate): string =>
+  [certificate, key].map((text) => `${text.trim()}\n`).join('');
+
+/** The existing file, or a new certificate if its own authority must replace it. An operator's certificate stays. */
+async function privatePem(
+  files: InstallationFiles,
+  { host, now, existing, ca }: { host: string; now: Date; existing: string | null; ca: string },
+): Promise<string> {
+  if (existing !== null && !(isIssuedBy(existing, ca) && needsReissue(existing, host, now))) return existing;
+  const key = createKey();
+  const alternativeNames = [isAddress(host) ? `IP:${host}` : `DNS:${host}`];
+  return `${await issue(files, key, { name: 'Millrace', alternativeNames, days: PUBLIC_DAYS })}${key}`;
+}
+
+function isIssuedBy(certificate: string, ca: string): boolean {
+  const authority = new X509Certificate(ca);
+  const parsed = new X509Certificate(certificate);
+  return parsed.checkIssued(authority) && parsed.verify(authority.publicKey);
+}
+
+function needsReissue(certificate: string, host: string, now: Date): boolean {
+  const parsed = new X509Certificate(certificate);
+  const leftMs = parsed.validToDate.getTime() - now.getTime();
+  return !hasName(parsed, host) || leftMs < REISSUE_MS;
 }
 
 /** Refuses a certificate that clients of the public address would refuse. */
@@ -121,8 +150,8 @@ export function checkPublicCertificate(
   const parsed = parseCertificate(certificate);
   if (!matches(certificate, key))
     throw new CommandError('The key of --key does not belong to the certificate.');
-  const named = isAddress(host) ? parsed.checkIP(host) : parsed.checkHost(host);
-  if (named === undefined) throw new CommandError(`The certificate of --certificate does not name ${host}.`);
+  if (!hasName(parsed, host))
+    throw new CommandError(`The certificate of --certificate does not name ${host}.`);
   if (parsed.validToDate < now) throw new CommandError('The certificate of --certificate has expired.');
 }
 
@@ -142,6 +171,9 @@ function matches(certificate: string, key: string): boolean {
   }
 }
 
+const hasName = (certificate: X509Certificate, host: string): boolean =>
+  (isAddress(host) ? certificate.checkIP(host) : certificate.checkHost(host)) !== undefined;
+
 const isAddress = (host: string): boolean => host.includes(':') || /^[\d.]+$/.test(host);
 
 function createKey(): string {
@@ -152,7 +184,7 @@ function createKey(): string {
 async function issue(files: InstallationFiles, key: string, request: Request): Promise<string> {
   if ((await files.read(authorityKey)) === null) {
     throw new CommandError(
-      `The certificate of ${request.name} is missing, and so is the key of the authority that can issue it.\n` +
+      `A certificate of ${request.name} must be issued, and the key of the authority is missing.\n` +
         `Put the key back as ${files.pathOf(authorityKey)}.`,
     );
   }

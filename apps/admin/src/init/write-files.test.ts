@@ -23,16 +23,17 @@ function createInstallation(): InstallationFacts {
 
 async function write(
   installation: InstallationFacts,
-  { groupId = ownGroup, publicCertificate = null }: Partial<WriteOptions> = {},
+  { groupId = ownGroup, publicCertificate = null, time = now }: Partial<WriteOptions> = {},
 ) {
   const files = new InstallationFiles(installation.folder, groupId);
-  const written = await writeFiles(files, installation, { groupId, publicCertificate, now });
+  const written = await writeFiles(files, installation, { groupId, publicCertificate, now: time });
   return { ...files.report(), hasPrivateCertificate: written.hasPrivateCertificate };
 }
 
 interface WriteOptions {
   readonly groupId: GroupId;
   readonly publicCertificate: PublicCertificate | null;
+  readonly time: Date;
 }
 
 const contents = (folder: string): Record<string, string> =>
@@ -148,7 +149,7 @@ describe('writeFiles', () => {
     const edited = readFileSync(file, 'utf8');
     const renamed = { ...installation, publicUrl: 'https://new.example.com', name: "Ada's" };
     const report = await write(renamed);
-    expect(report).toMatchObject({ written: ['millrace.env'], edited: ['worker.env'] });
+    expect(report).toMatchObject({ written: ['proxy/public.pem', 'millrace.env'], edited: ['worker.env'] });
     expect(readFileSync(file, 'utf8')).toBe(edited);
     expect(contents(installation.folder)['millrace.env']).toContain('"Ada\'s"');
   });
@@ -224,6 +225,33 @@ describe('writeFiles', () => {
       publicCertificate.certificate + publicCertificate.key,
     );
     expect(await write(installation)).toMatchObject({ written: [] });
+  });
+
+  it('issues the private certificate again for another address, and before it ends', async () => {
+    const installation = createInstallation();
+    await write(installation);
+    const publicCertificate = (): X509Certificate =>
+      new X509Certificate(contents(installation.folder)['proxy/public.pem'] ?? '');
+    const renamed = { ...installation, publicUrl: 'https://new.example.com' };
+    expect((await write(renamed)).written).toContain('proxy/public.pem');
+    expect(publicCertificate().checkHost('new.example.com')).toBe('new.example.com');
+    const endsAt = publicCertificate().validToDate.getTime();
+    const day = 86_400_000;
+    expect((await write(renamed, { time: new Date(endsAt - 31 * day) })).written).toEqual([]);
+    expect((await write(renamed, { time: new Date(endsAt - 29 * day) })).written).toEqual([
+      'proxy/public.pem',
+    ]);
+  });
+
+  it('never replaces the certificate of an operator', async () => {
+    const installation = createInstallation();
+    const authority = await makeAuthority();
+    const publicCertificate = await authority.issue({ name: 'public', dnsNames: ['cloud.example.com'] });
+    await write(installation, { publicCertificate });
+    const renamed = { ...installation, publicUrl: 'https://new.example.com' };
+    const later = await write(renamed, { time: new Date('2100-01-01T00:00:00Z') });
+    expect(later.written).not.toContain('proxy/public.pem');
+    expect(later.hasPrivateCertificate).toBe(false);
   });
 });
 

@@ -1,4 +1,5 @@
 import { hostOf } from '@millrace/platform/net';
+import { createIdentityKey, identityPublicKey } from '@millrace/platform/restate/identity-key';
 import { ensureCertificates, ensurePublicCertificate, type PublicCertificate } from './certificates.ts';
 import { renderAdminEnv, renderCommonEnv, renderProcessEnvs, renderProxyEnv } from './env-files.ts';
 import {
@@ -10,7 +11,6 @@ import {
 } from './engine-files.ts';
 import type { Access, InstallationFiles } from './installation-files.ts';
 import { groupOf, groupPackages, processRoleNames, type InstallationFacts } from './layout.ts';
-import { createIdentityKey, identityPublicKey } from './restate-identity.ts';
 import { ensureSecrets, type Secrets } from './secrets.ts';
 import type { GroupId } from './system-groups.ts';
 
@@ -37,7 +37,9 @@ export async function writeFiles(
   await createFolders(files);
   await ensureCertificates(files);
   const host = hostOf(new URL(installation.publicUrl));
-  const hasPrivateCertificate = await ensurePublicCertificate(files, host, publicCertificate);
+  const hasPrivateCertificate = await ensurePublicCertificate(files, {
+    ...{ host, given: publicCertificate, now },
+  });
   const secrets = await ensureSecrets(files, installation.ports, now);
   const identity = await files.ensure('restate/identity.pem', ofService('restate'), createIdentityKey);
   await configureEngines(files, installation, secrets);
