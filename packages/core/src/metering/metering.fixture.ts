@@ -1,6 +1,6 @@
 import type { SimulatedClock } from '@millrace/platform/clock';
 import { createDb, type Db } from '@millrace/platform/db';
-import { createIdSource, type OrgId } from '@millrace/platform/ids';
+import { createIdSource, toUuid, type OrgId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { outboxShards } from '@millrace/platform/outbox';
@@ -16,14 +16,17 @@ import {
 import { sql } from 'kysely';
 import {
   applyLedger,
+  createBudget,
   listTransfers,
   readBalance,
   requireLedgerSuccess,
   type MoneyCause,
   type TransferRecord,
 } from '../ledger/index.ts';
+import type { RequiredAction } from './dunning.store.ts';
 import {
   closeMeter,
+  listRequiredActions,
   openMeters,
   pauseMeter,
   resumeMeter,
@@ -52,7 +55,17 @@ export interface MeteringHarness {
   /** Charges less credits of a resource. */
   paid(orgId: OrgId, cause: MoneyCause): Promise<bigint>;
   rows<Row>(text: string): Promise<Row[]>;
+  /** Advances the clock, with a sweep every `everyMs`. */
+  pass(ms: number, everyMs?: number): Promise<void>;
+  /** The types of an organisation's events, oldest first. */
+  events(orgId: OrgId): Promise<readonly string[]>;
+  actionsOf(orgId: OrgId): Promise<readonly ActionSummary[]>;
+  createStoppingBudget(orgId: OrgId, limit: NanoUsd): Promise<unknown>;
   drop(): Promise<void>;
+}
+
+interface ActionSummary extends Pick<RequiredAction, 'action' | 'reason' | 'state'> {
+  readonly id: string;
 }
 
 export const usd = (amount: number): NanoUsd => nanoUsd(BigInt(Math.round(amount * 1_000_000_000)));
@@ -117,10 +130,12 @@ export async function createMeteringHarness(): Promise<MeteringHarness> {
       { mode: 'live', ...(cause === undefined ? {} : { cause }) },
       { limit: 1_000, after: null },
     );
+  const sweep = (): Promise<SweepReport> => sweepMeters(db, { shards: allShards, log: quiet });
   return {
     db,
     database,
     clock,
+    sweep,
     topUp,
     meterSpec,
     rows,
@@ -139,7 +154,6 @@ export async function createMeteringHarness(): Promise<MeteringHarness> {
     resume: (meter, at = clock.now()) => run((tx) => resumeMeter(tx, meter.orgId, meter.id, at)),
     close: (meter, at = clock.now(), rest = 'owed') =>
       run((tx) => closeMeter(tx, meter.orgId, meter.id, at, rest)),
-    sweep: () => sweepMeters(db, { shards: allShards, log: quiet }),
     balance: async (orgId) => {
       const { balance, held, available } = await readBalance(db, orgId, 'live', clock.now());
       return { balance, held, available };
@@ -148,6 +162,32 @@ export async function createMeteringHarness(): Promise<MeteringHarness> {
       const all = await transfers(orgId, cause);
       return all.reduce((sum, transfer) => sum - transfer.amount, 0n);
     },
+    pass: async (ms, everyMs = MINUTE_MS) => {
+      const endMs = clock.nowMs() + ms;
+      while (clock.nowMs() < endMs) {
+        await clock.advance(Math.min(everyMs, endMs - clock.nowMs()));
+        await sweep();
+      }
+    },
+    events: async (orgId) => {
+      const found = await rows<{ type: string }>(
+        `select type from outbox where org_id = '${toUuid(orgId)}' order by seq`,
+      );
+      return found.map(({ type }) => type);
+    },
+    actionsOf: async (orgId) =>
+      (await listRequiredActions(db, orgId, 'live')).map(({ action, cause, reason, state }) => ({
+        ...{ action, reason, state },
+        id: cause.id,
+      })),
+    createStoppingBudget: (orgId, limit) =>
+      run((tx) =>
+        createBudget(tx, {
+          ...{ orgId, limit, mode: 'live', name: 'all', keyIds: null, period: 'total' },
+          thresholdsPercent: [100],
+          onExceeded: 'stop_everything',
+        }),
+      ),
     drop: async () => {
       await db.close();
       await database.drop();
