@@ -1,5 +1,5 @@
 import { migrate } from '@millrace/platform/db';
-import { ensureIdentityKey, identityPublicKey } from '@millrace/services/identity-key';
+import { createIdentityKey, identityPublicKey } from '@millrace/platform/restate/identity-key';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { trialBanner } from './banner.ts';
 import { migrationText, prepareDemo } from './demo.ts';
 import { DEMO_MODEL, seedModel } from './models.ts';
 import { sealingSettings } from './sealing.ts';
-import { saveTrialSettings } from './trial-settings.ts';
+import { ensureFile, saveTrialSettings } from './trial-settings.ts';
 
 /** All services share one loopback network. deploy/compose/compose.yaml has the same ports. */
 const API_URL = 'http://127.0.0.1:8080';
@@ -37,7 +37,7 @@ export interface TrialFiles {
 /** Prepares the trial, adds its model when the roles are ready, prints the address, and runs until it is stopped. */
 export async function runTrial({ folder, settingsFile, identityFile }: TrialFiles): Promise<never> {
   const postgresUrl = setting('MILLRACE_POSTGRES_URL');
-  ensureIdentityKey(identityFile);
+  const identityKey = ensureFile(identityFile, createIdentityKey);
   await waitFor('PostgreSQL', () => canConnect(new URL(postgresUrl)));
   print(migrationText(await migrate(postgresUrl)));
   const sealingFile = join(folder, 'sealing.key');
@@ -46,7 +46,7 @@ export async function runTrial({ folder, settingsFile, identityFile }: TrialFile
   saveTrialSettings(settingsFile, {
     ...sealingSettings(sealingFile),
     ...settings,
-    MILLRACE_RESTATE_IDENTITY_KEYS: identityPublicKey(identityFile),
+    MILLRACE_RESTATE_IDENTITY_KEYS: identityPublicKey(identityKey),
   });
   await waitFor('the api', () => isHealthy(`${API_URL}/readyz`));
   await waitFor('the worker', () => isHealthy(`${WORKER_HEALTH_URL}/readyz`));

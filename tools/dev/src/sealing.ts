@@ -1,14 +1,13 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { SealingKey } from '@millrace/platform/secrets';
+import { ensureFile } from './trial-settings.ts';
 
 const KEY_ID = 'dev';
 const KEY_BYTES = 32;
 
 /** Created once, so that sealed secrets stay readable and sessions valid after the next start. */
 function readOrCreateKey(file: string): string {
-  if (!existsSync(file)) writeFileSync(file, randomBytes(KEY_BYTES).toString('base64'), { mode: 0o600 });
-  return readFileSync(file, 'utf8');
+  return ensureFile(file, () => randomBytes(KEY_BYTES).toString('base64'));
 }
 
 export function sealingKeyOf(file: string): SealingKey {

@@ -15,11 +15,9 @@ function thisRelease(): string {
   return `${version} ${commit ?? ''}`;
 }
 
-/** The rename makes the write atomic, because roles wait for the file. */
 export function saveTrialSettings(file: string, settings: TrialSettings, release = thisRelease()): void {
   const saved: Saved = { release, settings };
-  writeFileSync(`${file}.new`, JSON.stringify(saved), { mode: 0o600 });
-  renameSync(`${file}.new`, file);
+  writeSecret(file, JSON.stringify(saved));
 }
 
 /** Null if the trial is not prepared for this release. */
@@ -27,4 +25,16 @@ export function readTrialSettings(file: string, release = thisRelease()): TrialS
   if (!existsSync(file)) return null;
   const saved = JSON.parse(readFileSync(file, 'utf8')) as Saved;
   return saved.release === release ? saved.settings : null;
+}
+
+/** Returns the content of a file that is created once. */
+export function ensureFile(file: string, create: () => string): string {
+  if (!existsSync(file)) writeSecret(file, create());
+  return readFileSync(file, 'utf8');
+}
+
+/** The rename makes the write atomic, because containers wait for the files. */
+function writeSecret(file: string, content: string): void {
+  writeFileSync(`${file}.new`, content, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
 }

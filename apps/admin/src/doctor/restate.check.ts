@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { restateConfig } from '@millrace/platform/config';
-import { identityPublicKey } from '../init/restate-identity.ts';
+import { identityPublicKey } from '@millrace/platform/restate/identity-key';
 import type { Check, CheckContext, HttpRequest, HttpResponse } from './check.ts';
 import { finding, type Finding } from './finding.ts';
 import { settingsOf } from './installation.ts';

@@ -7,7 +7,6 @@ import { renderNatsConf, renderRestateToml, renderValkeyConf } from './engine-fi
 import { defaultPorts, type InstallationFacts } from './layout.ts';
 import { preparationScript, scramVerifier } from './postgres-roles.ts';
 import { postgresEnvironment } from '../postgres-environment.ts';
-import { base58, createIdentityKey, identityPublicKey } from './restate-identity.ts';
 
 const installation: InstallationFacts = {
   folder: '/etc/millrace',
@@ -130,20 +129,5 @@ describe('postgresEnvironment', () => {
   it('refuses a wrong URL without printing the password', () => {
     const render = () => postgresEnvironment('postgres://u:hunter2@/d', options);
     expect(render).toThrow(/^The URL of the database is not valid: it must name a host/);
-  });
-});
-
-describe('base58', () => {
-  it.each([
-    ['', ''],
-    ['00', '1'],
-    ['0000287fb4cd', '11233QC4'],
-    ['516b6fcd0f', 'ABnLTmg'],
-  ])('writes %s as %s', (hex, text) => {
-    expect(base58(Buffer.from(hex, 'hex'))).toBe(text);
-  });
-
-  it('gives the public key of Restate its usual length', () => {
-    expect(identityPublicKey(createIdentityKey())).toMatch(/^publickeyv1_[1-9A-HJ-NP-Za-km-z]{42,44}$/);
   });
 });
