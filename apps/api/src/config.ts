@@ -1,34 +1,4 @@
-import {
-  authConfig,
-  catalogConfig,
-  cellConfig,
-  consoleConfig,
-  demoConfig,
-  docsConfig,
-  fleetConfig,
-  fragment,
-  healthConfig,
-  httpConfig,
-  inferenceConfig,
-  invoicesConfig,
-  keyFeedConfig,
-  loadConfig,
-  logConfig,
-  mailConfig,
-  marketplaceConfig,
-  namesConfig,
-  natsConfig,
-  postgresConfig,
-  providersConfig,
-  rateLimitConfig,
-  secretsConfig,
-  stripeConfig,
-  telemetryConfig,
-  valkeyConfig,
-  values,
-  webhooksConfig,
-  type Environment,
-} from '@millrace/platform/config';
+import { apiFragments, fragment, loadConfig, values, type Environment } from '@millrace/platform/config';
 import { defaultPriceRules } from '@millrace/core/suppliers';
 import { fromPercentage, parseUsd, zeroUsd } from '@millrace/platform/money';
 
@@ -99,39 +69,7 @@ const marketplacePricesConfig = fragment(
 );
 
 export function loadApiConfig(env?: Environment) {
-  return loadConfig(
-    [
-      authConfig,
-      catalogConfig,
-      cellConfig,
-      consoleConfig,
-      demoConfig,
-      docsConfig,
-      drainConfig,
-      fleetConfig,
-      healthConfig,
-      httpConfig,
-      inferenceConfig,
-      invoicesConfig,
-      keyFeedConfig,
-      logConfig,
-      mailConfig,
-      maintenanceConfig,
-      marketplaceConfig,
-      marketplacePricesConfig,
-      namesConfig,
-      natsConfig,
-      postgresConfig,
-      providersConfig,
-      rateLimitConfig,
-      secretsConfig,
-      stripeConfig,
-      telemetryConfig,
-      valkeyConfig,
-      webhooksConfig,
-    ],
-    env,
-  );
+  return loadConfig([...apiFragments, drainConfig, maintenanceConfig, marketplacePricesConfig], env);
 }
 
 export type ApiConfig = ReturnType<typeof loadApiConfig>;

@@ -1,28 +1,14 @@
 import {
-  cellConfig,
-  demoConfig,
   fragment,
-  healthConfig,
-  httpConfig,
-  inferenceConfig,
-  keyFeedConfig,
-  leaseValkeyConfig,
+  gatewayFragments,
+  healthPorts,
   loadConfig,
-  logConfig,
-  natsConfig,
-  rateLimitConfig,
-  telemetryConfig,
   values,
   type Environment,
 } from '@millrace/platform/config';
 
 const gatewayConfig = fragment('gateway', {
-  healthPort: {
-    env: 'MILLRACE_GATEWAY_HEALTH_PORT',
-    schema: values.port.default(8083),
-    expected: 'the port of health and readiness, 0 to 65535',
-    example: '8083',
-  },
+  healthPort: healthPorts.gateway,
   longestRequestMs: {
     env: 'MILLRACE_POT_LONGEST_REQUEST_MS',
     schema: values.wholeNumber(1_000, 86_400_000).default(600_000),
@@ -61,25 +47,8 @@ const gatewayConfig = fragment('gateway', {
   },
 });
 
-/** All settings of the gateway. It opens no database, so it has none for one. */
 export function loadGatewayConfig(env?: Environment) {
-  return loadConfig(
-    [
-      cellConfig,
-      demoConfig,
-      gatewayConfig,
-      healthConfig,
-      httpConfig,
-      inferenceConfig,
-      keyFeedConfig,
-      leaseValkeyConfig,
-      logConfig,
-      natsConfig,
-      rateLimitConfig,
-      telemetryConfig,
-    ],
-    env,
-  );
+  return loadConfig([...gatewayFragments, gatewayConfig], env);
 }
 
 export type GatewayConfig = ReturnType<typeof loadGatewayConfig>;

@@ -1,38 +1,14 @@
 import {
-  caddyConfig,
-  cellConfig,
-  demoConfig,
-  fleetConfig,
   fragment,
-  healthConfig,
-  invoicesConfig,
-  keyFeedConfig,
+  healthPorts,
   loadConfig,
-  logConfig,
-  mailConfig,
-  marketplaceConfig,
-  namesConfig,
-  natsConfig,
-  optionalLeaseValkeyConfig,
-  postgresConfig,
-  providersConfig,
-  rateLimitConfig,
-  restateConfig,
-  secretsConfig,
-  storageConfig,
-  stripeConfig,
-  telemetryConfig,
   values,
-  webhooksConfig,
+  workerFragments,
+  type Environment,
 } from '@millrace/platform/config';
 
 const workerVariables = {
-  healthPort: {
-    env: 'MILLRACE_WORKER_HEALTH_PORT',
-    schema: values.port.default(8081),
-    expected: 'the port of health and readiness, 0 to 65535',
-    example: '8081',
-  },
+  healthPort: healthPorts.worker,
   relayLeaseMs: {
     env: 'MILLRACE_RELAY_LEASE_MS',
     schema: values.wholeNumber(200, 300_000).default(10_000),
@@ -147,35 +123,8 @@ const workerVariables = {
 
 const workerConfig = fragment('worker', workerVariables);
 
-export function loadWorkerConfig(env?: Readonly<Record<string, string | undefined>>) {
-  return loadConfig(
-    [
-      caddyConfig,
-      cellConfig,
-      demoConfig,
-      fleetConfig,
-      healthConfig,
-      invoicesConfig,
-      keyFeedConfig,
-      mailConfig,
-      marketplaceConfig,
-      postgresConfig,
-      providersConfig,
-      namesConfig,
-      natsConfig,
-      optionalLeaseValkeyConfig,
-      rateLimitConfig,
-      restateConfig,
-      logConfig,
-      secretsConfig,
-      storageConfig,
-      stripeConfig,
-      telemetryConfig,
-      webhooksConfig,
-      workerConfig,
-    ],
-    env,
-  );
+export function loadWorkerConfig(env?: Environment) {
+  return loadConfig([...workerFragments, workerConfig], env);
 }
 
 export type WorkerConfig = ReturnType<typeof loadWorkerConfig>;

@@ -2,39 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import {
-  authConfig,
-  caddyConfig,
+  apiFragments,
   cellConfig,
   ConfigError,
-  consoleConfig,
-  demoConfig,
-  fleetConfig,
   fragment,
-  healthConfig,
-  httpConfig,
-  inferenceConfig,
-  invoicesConfig,
-  keyFeedConfig,
-  leaseValkeyConfig,
+  gatewayFragments,
+  healthPorts,
   loadConfig,
-  logConfig,
-  mailConfig,
-  marketplaceConfig,
-  namesConfig,
-  natsConfig,
   natsNamesConfig,
-  optionalLeaseValkeyConfig,
   postgresConfig,
-  providersConfig,
-  rateLimitConfig,
-  restateConfig,
-  secretsConfig,
-  storageConfig,
-  stripeConfig,
-  telemetryConfig,
-  valkeyConfig,
-  values,
-  webhooksConfig,
+  workerFragments,
   type ConfigProblem,
   type Environment,
 } from '@millrace/platform/config';
@@ -51,67 +28,15 @@ export const envFileOf = (role: Role): string => `${role}.env`;
 export const unitOf = (role: Role): string => (role === 'admin' ? 'millrace.target' : `millrace-${role}`);
 export const userOf = (role: Role): string => (role === 'admin' ? 'root' : `millrace-${role}`);
 
-/** The health ports, which only the process itself reads otherwise. */
-export const healthPortConfig = fragment('healthPorts', {
-  worker: {
-    env: 'MILLRACE_WORKER_HEALTH_PORT',
-    schema: values.port.default(8081),
-    expected: 'the port of health and readiness, 0 to 65535',
-    example: '8081',
-  },
-  gateway: {
-    env: 'MILLRACE_GATEWAY_HEALTH_PORT',
-    schema: values.port.default(8083),
-    expected: 'the port of health and readiness, 0 to 65535',
-    example: '8083',
-  },
-});
+export const healthPortConfig = fragment('healthPorts', healthPorts);
 
 type AnyFragment = Parameters<typeof loadConfig>[0][number];
 
-const common = [cellConfig, demoConfig, healthConfig, healthPortConfig, logConfig, telemetryConfig];
-const ofServers = [httpConfig, inferenceConfig, keyFeedConfig, natsConfig, rateLimitConfig];
-
 /** The settings of each role; those of a single process, such as its waits, are checked when it starts. */
-export const fragmentsOf: Readonly<Record<Role, readonly AnyFragment[]>> = {
-  api: [
-    ...common,
-    ...ofServers,
-    authConfig,
-    consoleConfig,
-    fleetConfig,
-    invoicesConfig,
-    mailConfig,
-    marketplaceConfig,
-    namesConfig,
-    postgresConfig,
-    providersConfig,
-    secretsConfig,
-    stripeConfig,
-    valkeyConfig,
-    webhooksConfig,
-  ],
-  worker: [
-    ...common,
-    caddyConfig,
-    fleetConfig,
-    invoicesConfig,
-    keyFeedConfig,
-    mailConfig,
-    marketplaceConfig,
-    namesConfig,
-    natsConfig,
-    optionalLeaseValkeyConfig,
-    postgresConfig,
-    providersConfig,
-    rateLimitConfig,
-    restateConfig,
-    secretsConfig,
-    storageConfig,
-    stripeConfig,
-    webhooksConfig,
-  ],
-  gateway: [...common, ...ofServers, leaseValkeyConfig],
+const fragmentsOf: Readonly<Record<Role, readonly AnyFragment[]>> = {
+  api: apiFragments,
+  worker: [...workerFragments, healthPortConfig],
+  gateway: [...gatewayFragments, healthPortConfig],
   admin: [cellConfig, natsNamesConfig, postgresConfig],
 };
 

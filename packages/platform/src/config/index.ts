@@ -26,6 +26,7 @@ export { caddyAddress, caddyConfig, namesConfig } from './caddy.ts';
 export { defaultStorage, storageConfig, type StorageNodeSetting } from './storage.ts';
 export { keyFeedConfig, natsConfig, natsNamesConfig } from './nats.ts';
 export { postgresAdministratorConfig, postgresConfig, postgresOwnerConfig } from './postgres.ts';
+export { apiFragments, gatewayFragments, healthPorts, workerFragments } from './processes.ts';
 export { restateConfig } from './restate.ts';
 export { stripeConfig } from './stripe.ts';
 export { leaseValkeyConfig, optionalLeaseValkeyConfig, valkeyConfig } from './valkey.ts';
