@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseFlags, UsageError, type Command } from './command.ts';
+import { parseFlags, UsageError, type Command, type FlagDefaults } from './command.ts';
 
 const command: Command = {
   name: 'greet',
@@ -53,5 +53,19 @@ describe('parseFlags', () => {
     await expect(parseFlags(command, [], typing([]).prompt)).rejects.toThrow('--name is missing.');
     await expect(parseFlags(command, ['--name', 'Bob'])).rejects.toThrow('--name is Bob.');
     await expect(parseFlags(command, ['--name', ' '])).rejects.toThrow('--name is empty.');
+  });
+
+  it('uses the defaults of the command for flags that are not passed', async () => {
+    const withDefaults = (defaults: FlagDefaults): Command => ({
+      ...command,
+      defaults: async () => defaults,
+    });
+    expect(await parseFlags(withDefaults({ name: 'Ada' }), [])).toEqual({ name: 'Ada' });
+    const { questions, prompt } = typing([]);
+    expect(await parseFlags(withDefaults({ name: null }), ['--loud'], prompt)).toEqual({ loud: true });
+    expect(questions).toEqual([]);
+    await expect(parseFlags(withDefaults({ name: 'Bob' }), [])).rejects.toThrow('--name is Bob.');
+    await expect(parseFlags(withDefaults({ name: 'Ada' }), ['--name', 'Bob'])).rejects.toThrow('is Bob.');
+    await expect(parseFlags(withDefaults({ name: undefined }), [])).rejects.toThrow('--name is missing.');
   });
 });

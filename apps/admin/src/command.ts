@@ -45,11 +45,16 @@ export interface Flag {
 
 export type FlagValues = Readonly<Record<string, string | boolean | undefined>>;
 
+/** Values of flags that are not passed. Null: the flag is not required. */
+export type FlagDefaults = Readonly<Record<string, string | null | undefined>>;
+
 /** A command as data, from which help, parsing and checks are derived. */
 export interface Command {
   readonly name: string;
   readonly summary: string;
   readonly flags: Readonly<Record<string, Flag>>;
+  /** Defaults from an earlier run of the command. */
+  readonly defaults?: (flags: FlagValues) => Promise<FlagDefaults>;
   readonly example: string;
   readonly run: (context: CommandContext, flags: FlagValues) => Promise<void>;
 }
@@ -72,10 +77,14 @@ export async function parseFlags(
       { type: flag.value === undefined ? 'boolean' : 'string' },
     ]),
   );
-  const values: Record<string, string | boolean | undefined> = { ...read(words, options) };
+  const passed = read(words, options);
+  const defaults = (await command.defaults?.(passed)) ?? {};
+  const values: Record<string, string | boolean | undefined> = { ...passed };
   for (const [name, flag] of Object.entries(command.flags)) {
-    const value = values[name];
-    if (value !== undefined || flag.required !== true) checkValue(name, flag, value);
+    const value = passed[name] ?? defaults[name] ?? undefined;
+    if (value !== undefined) values[name] = value;
+    const isRequired = flag.required === true && defaults[name] !== null;
+    if (value !== undefined || !isRequired) checkValue(name, flag, value);
     else if (prompt === undefined || flag.question === undefined) {
       throw new UsageError(`--${name} is missing.`);
     } else {
@@ -170,9 +179,10 @@ export function problemWithEmail(email: string): string | null {
 }
 
 export function usageOf(command: Command): string {
+  const required = command.defaults === undefined ? ' (required)' : ' (required the first time)';
   const flags = Object.entries(command.flags).map(([name, flag]) => {
     const form = flag.value === undefined ? `--${name}` : `--${name} ${flag.value}`;
-    return `  ${form.padEnd(28)}${flag.describe}${flag.required === true ? ' (required)' : ''}`;
+    return `  ${form.padEnd(28)}${flag.describe}${flag.required === true ? required : ''}`;
   });
   return [
     `millrace-admin ${command.name}: ${command.summary}`,

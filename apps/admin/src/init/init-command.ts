@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
+import { hasOperator } from '@millrace/core/identity';
 import { systemClock, type Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
 import { hostOf } from '@millrace/platform/net';
 import {
   CommandError,
@@ -15,7 +17,8 @@ import {
 } from '../command.ts';
 import { openDatabase } from '../open-database.ts';
 import { authorityCertificate, checkPublicCertificate, type PublicCertificate } from './certificates.ts';
-import { createFirstOperator } from './first-operator.ts';
+import { existingFlags } from './existing-flags.ts';
+import { createFirstOperator, type FirstOperator } from './first-operator.ts';
 import { InstallationFiles } from './installation-files.ts';
 import { defaultPorts, type InstallationFacts, type Ports } from './layout.ts';
 import { lockFolder } from './lock-folder.ts';
@@ -100,16 +103,19 @@ export function createInitCommand(deps: InitDeps = onThisMachine): Command {
     name: 'init',
     summary: 'prepare an installation on this machine: configuration, secrets, database, first operator',
     flags: initFlags,
+    defaults: (flags) => existingFlags(folderOf(flags)),
     example:
       'millrace-admin init --public-url https://cloud.example.com --email ada@example.com --name "Ada" --organisation "Example"',
     run: async (context, flags) => {
-      const folder = optionalText(flags, 'folder') ?? '/etc/millrace';
+      const folder = folderOf(flags);
       await using _lock = await lockFolder(folder);
       const result = await prepare(deps, context, flags, folder);
       printResult(context, result, flags['json'] === true);
     },
   };
 }
+
+const folderOf = (flags: FlagValues): string => optionalText(flags, 'folder') ?? '/etc/millrace';
 
 async function prepare(
   deps: InitDeps,
@@ -145,12 +151,25 @@ async function prepare(
   const migrations = await migrateAsOwner({ url: postgresUrls.millrace_owner, ca }, clock);
   const db = await openDatabase({ url: postgresUrls.millrace_admin_1, ca }, context.cell);
   try {
-    const request = { email: emailOf(flags), name: requiredText(flags, 'name'), organisation };
-    const operator = await createFirstOperator(db, { ...request, cell: context.cell });
+    const operator = await ensureOperator(db, flags, { organisation, cell: context.cell });
     return { installation, ...files.report(), hasPrivateCertificate, migrations, operator };
   } finally {
     await db.close();
   }
+}
+
+/** Null if the installation has an operator. Later runs need no name and email address. */
+async function ensureOperator(
+  db: Db,
+  flags: FlagValues,
+  { organisation, cell }: { readonly organisation: string; readonly cell: number },
+): Promise<FirstOperator | null> {
+  if (flags['name'] !== undefined && flags['email'] !== undefined) {
+    const request = { email: emailOf(flags), name: requiredText(flags, 'name'), organisation, cell };
+    return createFirstOperator(db, request);
+  }
+  if (await hasOperator(db)) return null;
+  throw new CommandError('The installation has no operator yet. Run the command with --name and --email.');
 }
 
 /** With a new key, the loss would be noticed only when a stored secret is read. */

@@ -22,6 +22,7 @@ import {
   startInstalledEngine,
   startPostgresServer,
   startProcess,
+  urlOfDatabase,
   type TestPostgres,
   type TestProcess,
 } from '@millrace/testing';
@@ -44,7 +45,7 @@ const engines: TestProcess[] = [];
 let ports: Ports;
 
 const ada = ['--email', 'ada@example.com', '--name', 'Ada', '--organisation', "Ada's Cloud"];
-const words = ['init', '--public-url', 'https://cloud.example.com', ...ada, '--json'];
+const words = ['--public-url', 'https://cloud.example.com', ...ada, '--json'];
 
 interface Printed {
   readonly written: readonly string[];
@@ -54,10 +55,10 @@ interface Printed {
   readonly operator: { readonly key: string; readonly password: string; readonly slug: string } | null;
 }
 
-async function init(more: readonly string[] = []) {
+async function init(flags: readonly string[] = words) {
   const command = createInitCommand({ ports, stateFolder, groupId: groupOfPostgres, clock: systemClock });
   const env = { MILLRACE_POSTGRES_ADMIN_URL: server.url };
-  return run([...words, '--folder', folder, ...more], env, command);
+  return run(['init', ...flags, '--folder', folder], env, command);
 }
 
 async function run(line: readonly string[], env: Record<string, string>, command?: Command) {
@@ -109,6 +110,29 @@ describe('millrace-admin init', () => {
     expect(readFiles(folder)).toEqual(before);
   });
 
+  it('needs no flags the second time, and writes what a new release adds', async () => {
+    const before = readFiles(folder);
+    rmSync(join(folder, 'restate/restate.toml'));
+    const again = await init(['--json']);
+    expect(again).toMatchObject({ code: exitCodes.ok, err: '' });
+    expect(JSON.parse(again.out)).toMatchObject({
+      ...{ written: ['restate/restate.toml'], edited: [], operator: null },
+      consoleUrl: 'https://cloud.example.com/console/',
+    });
+    expect(text('millrace.env')).toBe(before['millrace.env']?.content.trim());
+  });
+
+  it('requires the name and email address while there is no operator', async () => {
+    const database = urlOfDatabase(server.url, 'millrace');
+    await query(database, 'create table aside as table platform_roles; delete from platform_roles');
+    onTestFinished(async () => {
+      await query(database, 'insert into platform_roles table aside; drop table aside');
+    });
+    const refused = await init([]);
+    expect(refused).toMatchObject({ code: exitCodes.refused });
+    expect(refused.err).toContain('The installation has no operator yet.');
+  });
+
   it('refuses to replace lost sealing keys of an existing database', async () => {
     const files = ['api', 'worker'].map((role) => join(folder, role, 'sealing.keys'));
     const stored = files.map((file) => readFileSync(file));
@@ -128,7 +152,7 @@ describe('millrace-admin init', () => {
     const otherMachine = {
       MILLRACE_POSTGRES_ADMIN_URL: 'postgres://postgres:x@192.0.2.1:5432/postgres?sslmode=verify-full',
     };
-    const { code, err } = await run([...words, '--folder', folder], otherMachine, command);
+    const { code, err } = await run(['init', ...words, '--folder', folder], otherMachine, command);
     expect({ code, err }).toMatchObject({ code: exitCodes.refused });
     expect(err).toContain('names another machine');
   });

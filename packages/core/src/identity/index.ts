@@ -55,6 +55,7 @@ export {
   listMembershipsOf,
   findOrganisationBySlug,
   grantPlatformRole,
+  hasOperator,
   insertMember,
   listPlatformRoles,
   lockOrganisation,

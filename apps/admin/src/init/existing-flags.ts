@@ -1,0 +1,16 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import type { FlagDefaults } from '../command.ts';
+
+/** The flags of an installation that exists. Its operator exists too, so their name and email address are not needed. */
+export async function existingFlags(folder: string): Promise<FlagDefaults> {
+  // `init` writes this file last.
+  const text = await readFile(join(folder, 'millrace.env'), 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (text === null) return {};
+  const { MILLRACE_HTTP_PUBLIC_URL: publicUrl, MILLRACE_INSTALLATION_NAME: organisation } = parseEnv(text);
+  return { 'public-url': publicUrl, organisation, name: null, email: null };
+}
