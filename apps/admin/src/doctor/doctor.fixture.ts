@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { appendFileSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -224,25 +223,16 @@ export class TestInstallation implements AsyncDisposable {
     if (code !== 0) throw new Error(`init failed with ${code}: ${err}`);
   }
 
-  /** A user of Valkey for everything, another authority, a backup, and short waits. */
+  /** Another authority, a backup, and short waits. */
   #addTestSettings(plainPort: number): void {
-    const password = randomBytes(24).toString('hex');
-    const hash = createHash('sha256').update(password).digest('hex');
-    appendFileSync(this.path('valkey/users.acl'), `user all on #${hash} ~* &* +@all\n`);
     appendFileSync(this.path('ca.pem'), this.authority.certificate);
-    const secret = (name: string, text: string): void =>
-      writeFileSync(this.path(name), `${text}\n`, { mode: 0o600 });
-    secret('admin/valkey.url', `rediss://all:${password}@127.0.0.1:${this.ports.valkey}`);
     mkdirSync(dirname(this.backup));
     writeFileSync(this.backup, 'PGDMP');
     const admin = this.read('admin.env').replace(
       /^MILLRACE_BACKUP_FOLDER=.*$/m,
       `MILLRACE_BACKUP_FOLDER=${dirname(this.backup)}`,
     );
-    writeFileSync(
-      this.path('admin.env'),
-      `${admin}\nMILLRACE_VALKEY_URL_FILE=${this.path('admin/valkey.url')}\n`,
-    );
+    writeFileSync(this.path('admin.env'), admin);
     // A fixed commit, because someone may commit to the repository during the test.
     appendFileSync(this.path('millrace.env'), 'MILLRACE_COMMIT=1234567\n');
     appendFileSync(this.path('worker.env'), 'MILLRACE_RESTATE_REGISTER_MS=1000\n');

@@ -73,16 +73,16 @@ export function renderValkeyConf({ folder, stateFolder, ports }: InstallationFac
 }
 
 export function renderValkeyUsersFile({ natsPrefix }: InstallationFacts, { valkeyUrls }: Secrets): string {
-  return renderValkeyUsers(
-    valkeyRoles.map((role) => {
-      const { username, password } = new URL(valkeyUrls[role] ?? '');
-      return {
-        name: decodeURIComponent(username),
-        passwordHashes: [createHash('sha256').update(decodeURIComponent(password)).digest('hex')],
-        grants: valkeyGrants(role, natsPrefix),
-      };
-    }),
-  );
+  const user = (url = '') => {
+    const { username, password } = new URL(url);
+    const hash = createHash('sha256').update(decodeURIComponent(password)).digest('hex');
+    return { name: decodeURIComponent(username), passwordHashes: [hash] };
+  };
+  return renderValkeyUsers([
+    ...valkeyRoles.map((role) => ({ ...user(valkeyUrls[role]), grants: valkeyGrants(role, natsPrefix) })),
+    // With it, doctor checks the running server.
+    { ...user(valkeyUrls['all']), grants: null },
+  ]);
 }
 
 export function renderRestateToml({ folder, stateFolder, ports }: InstallationFacts): string {

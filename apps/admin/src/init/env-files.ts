@@ -99,6 +99,7 @@ export function renderAdminEnv(installation: InstallationFacts): string {
     'Settings of millrace-admin. Secrets are in the folder admin, which only root can read.',
     ['MILLRACE_POSTGRES_URL_FILE', inFolder(installation, 'admin/postgres.url')],
     ['MILLRACE_POSTGRES_OWNER_URL_FILE', inFolder(installation, 'admin/postgres-owner.url')],
+    ['MILLRACE_VALKEY_URL_FILE', inFolder(installation, 'admin/valkey.url')],
     ['MILLRACE_BACKUP_FOLDER', '/var/backups/millrace'],
   ]);
 }

@@ -20,7 +20,7 @@ const loginFiles = {
 export interface Secrets {
   /** PostgreSQL URLs by login. */
   readonly postgresUrls: Readonly<Record<keyof typeof loginFiles, string>>;
-  /** Valkey URLs by role. */
+  /** Valkey URLs by role, and that of the user `all`. */
   readonly valkeyUrls: Readonly<Record<string, string>>;
   /** Seeds of the NATS keys by role. */
   readonly natsSeeds: Readonly<Record<string, string>>;
@@ -60,9 +60,11 @@ async function ensureRoleSecrets(
 ): Promise<Pick<Secrets, 'valkeyUrls' | 'natsSeeds'>> {
   const valkeyUrls: Record<string, string> = {};
   const natsSeeds: Record<string, string> = {};
+  const urlOf = (user: string): string => line(`rediss://${user}:${password()}@127.0.0.1:${valkeyPort}`);
+  valkeyUrls['all'] = (await files.ensure('admin/valkey.url', rootOnly, () => urlOf('all'))).trim();
   for (const role of processRoleNames) {
     const access = ofRole(role);
-    const createUrl = (): string => line(`rediss://${groupOf(role)}:${password()}@127.0.0.1:${valkeyPort}`);
+    const createUrl = (): string => urlOf(groupOf(role));
     valkeyUrls[role] = (await files.ensure(`${role}/valkey.url`, access, createUrl)).trim();
     const createSeed = (): string => line(createNatsKey().seed);
     natsSeeds[role] = (await files.ensure(`${role}/nats.seed`, access, createSeed)).trim();

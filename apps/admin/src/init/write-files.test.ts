@@ -60,7 +60,7 @@ describe('writeFiles', () => {
           'proxy.env',
           'worker.env',
         ].map((name) => `644 ${name}`),
-        ...['admin/postgres-owner.url', 'admin/postgres.url', 'authority/ca.key'].map(
+        ...['admin/postgres-owner.url', 'admin/postgres.url', 'admin/valkey.url', 'authority/ca.key'].map(
           (name) => `600 ${name}`,
         ),
         ...ofRole('api', [
@@ -165,6 +165,17 @@ describe('writeFiles', () => {
     const files = contents(installation.folder);
     const { password } = new URL(files['api/valkey.url'] ?? '');
     expect(files['valkey/users.acl']).toContain(createHash('sha256').update(password).digest('hex'));
+  });
+
+  it('gives the operator a user of Valkey for everything', async () => {
+    const installation = createInstallation();
+    await write(installation);
+    const files = contents(installation.folder);
+    const { username, password } = new URL(files['admin/valkey.url'] ?? '');
+    const hash = createHash('sha256').update(password).digest('hex');
+    expect(username).toBe('all');
+    expect(files['valkey/users.acl']).toContain(`user all on #${hash} `);
+    expect(files['admin.env']).toContain(`MILLRACE_VALKEY_URL_FILE=${installation.folder}/admin/valkey.url`);
   });
 
   it('refuses different copies of a shared secret', async () => {
