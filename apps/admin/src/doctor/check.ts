@@ -44,6 +44,16 @@ export interface FreeSpace {
   readonly device: number;
 }
 
+/** A file of a folder. */
+export interface FoundFile {
+  readonly name: string;
+  readonly bytes: number;
+  readonly modifiedMs: number;
+}
+
+/** A call on a mount whose server is gone does not return. */
+export type Unresponsive = 'unresponsive';
+
 /** Everything beyond the files of the folder, so that tests can inject faults. */
 export interface Effects {
   readonly clock: Clock;
@@ -57,7 +67,9 @@ export interface Effects {
   /** The first bytes that a server sends. */
   greeting(server: { readonly host: string; readonly port: number }): Promise<string>;
   /** Null if the folder does not exist. */
-  freeSpace(folder: string): Promise<FreeSpace | null>;
+  freeSpace(folder: string): Promise<FreeSpace | Unresponsive | null>;
+  /** The files `*.dump` of a folder; none if it does not exist. */
+  dumpsIn(folder: string): Promise<readonly FoundFile[] | Unresponsive>;
   /** Null if the user does not exist. */
   identityOf(user: string): Promise<UserIdentity | null>;
   /** Runs a program of the machine; null if it does not exist. */

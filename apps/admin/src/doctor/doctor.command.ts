@@ -1,7 +1,8 @@
 import { CommandError, optionalText, type Command } from '../command.ts';
 import type { Effects } from './check.ts';
 import { findingKinds } from './finding-kinds.ts';
-import type { Finding } from './finding.ts';
+import { foldersInSettings } from './files.check.ts';
+import { unresponsiveFolder, type Finding } from './finding.ts';
 import { readInstallation } from './installation.ts';
 import { runChecks } from './run-checks.ts';
 import { systemEffects } from './system-effects.ts';
@@ -29,12 +30,26 @@ export const doctorCommand: Command = {
   },
 };
 
-export function findProblems(
+export async function findProblems(
   folder: string,
   effects: Effects,
   onDone: (title: string) => void = () => undefined,
 ): Promise<readonly Finding[]> {
-  return runChecks({ installation: readInstallation(folder), effects }, ({ title }) => onDone(title));
+  const unresponsive = await unresponsiveFolders(effects, [folder]);
+  if (unresponsive.length > 0) return unresponsive;
+  const installation = readInstallation(folder);
+  // All checks read these files, and would never end.
+  const ofSettings = await unresponsiveFolders(effects, foldersInSettings(installation));
+  if (ofSettings.length > 0) return ofSettings;
+  return runChecks({ installation, effects }, ({ title }) => onDone(title));
+}
+
+async function unresponsiveFolders(
+  effects: Effects,
+  folders: readonly string[],
+): Promise<readonly Finding[]> {
+  const spaces = await Promise.all(folders.map((folder) => effects.freeSpace(folder)));
+  return folders.filter((_folder, index) => spaces[index] === 'unresponsive').map(unresponsiveFolder);
 }
 
 export function formatFindings(findings: readonly Finding[]): string {

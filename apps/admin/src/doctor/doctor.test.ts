@@ -1,18 +1,22 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statfsSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { natsPermissions, renderNatsUsers } from '@millrace/core/nats-permissions';
-import { SimulatedClock } from '@millrace/platform/clock';
+import { SimulatedClock, systemClock } from '@millrace/platform/clock';
 import { renderValkeyUsers } from '@millrace/platform/valkey';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { valkeyGrants } from '../valkey-grants.ts';
-import type { CheckContext } from './check.ts';
-import { formatFindings, toJson } from './doctor.command.ts';
+import type { CheckContext, Effects } from './check.ts';
+import { findProblems, formatFindings, toJson } from './doctor.command.ts';
 import { findingKinds, findingSections } from './finding-kinds.ts';
-import { finding, withoutConsequences } from './finding.ts';
+import { finding, withoutConsequences, type Finding } from './finding.ts';
 import { readInstallation } from './installation.ts';
+import { machineCheck } from './machine.check.ts';
 import { parseNatsUsers } from './nats-users.ts';
+import { backupCheck } from './postgres.check.ts';
 import { runChecks } from './run-checks.ts';
 import { hideSecrets } from './secrets.ts';
+import { run, systemEffects } from './system-effects.ts';
 import { missingRulesOf, parseAclUsers } from './valkey-users.ts';
 import { isOlder } from './version.ts';
 
@@ -77,6 +81,57 @@ describe('runChecks', () => {
     ]);
     expect(done.toSorted()).toEqual(['endless', 'failing', 'healthy']);
   });
+});
+
+describe('a folder that does not respond', () => {
+  const effectsWith = (effects: Partial<Effects>): Effects =>
+    ({ clock: new SimulatedClock(), hasSystemd: () => false, ...effects }) as Effects;
+  const idsOf = (findings: readonly Finding[]) => findings.map(({ id, about }) => `${id}@${about}`);
+
+  test('is one finding if it has the settings, and no check runs', async () => {
+    const effects = effectsWith({ freeSpace: async () => 'unresponsive' });
+    const done: string[] = [];
+    const found = await findProblems('/mnt/etc', effects, (title) => void done.push(title));
+    expect(idsOf(found)).toEqual(['folder-unresponsive@/mnt/etc']);
+    expect(done).toEqual([]);
+  });
+
+  test('is one finding if it has the backups', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-doctor-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, 'admin.env'), 'MILLRACE_BACKUP_FOLDER=/mnt/backups\n');
+    const effects = effectsWith({
+      freeSpace: async (path) => (path.startsWith('/mnt') ? 'unresponsive' : null),
+      dumpsIn: async () => 'unresponsive',
+    });
+    const context = { effects, installation: readInstallation(folder) };
+    const found = await runChecks(context, () => undefined, [backupCheck, machineCheck]);
+    expect(idsOf(found)).toEqual(['folder-unresponsive@/mnt']);
+  });
+
+  test('does not delay the command, although the child process ignores signals', async () => {
+    const started = systemClock.monotonicMs();
+    const result = await run('sh', ['-c', 'trap "" TERM INT; sleep 30'], 50);
+    expect(result).toMatchObject({ code: 124 });
+    expect(systemClock.monotonicMs() - started).toBeLessThan(10_000);
+  });
+});
+
+test('systemEffects reads the size of a disk and the backups of a folder', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-doctor-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'one.dump'), 'PGDMP');
+  utimesSync(join(folder, 'one.dump'), 1_700_000_000, 1_700_000_000);
+  writeFileSync(join(folder, 'notes.txt'), '');
+  const { bsize, blocks } = statfsSync(folder);
+  expect(await systemEffects.freeSpace(folder)).toMatchObject({
+    ...{ totalBytes: bsize * blocks, device: statSync(folder).dev },
+  });
+  expect(await systemEffects.dumpsIn(folder)).toEqual([
+    { name: 'one.dump', bytes: 5, modifiedMs: 1_700_000_000_000 },
+  ]);
+  expect(await systemEffects.freeSpace(join(folder, 'missing'))).toBeNull();
+  expect(await systemEffects.dumpsIn(join(folder, 'missing'))).toEqual([]);
 });
 
 test('hideSecrets replaces every secret in a text', () => {

@@ -59,6 +59,12 @@ function namedPaths(environment: Environment): ReadonlyMap<string, string> {
   return new Map(entries);
 }
 
+/** The folders of all files that settings name. */
+export function foldersInSettings({ environment }: Installation): readonly string[] {
+  const paths = roles.flatMap((role) => [...namedPaths(environment(role)).values()]);
+  return [...new Set(paths.map((path) => dirname(path)))];
+}
+
 async function checkNamedFiles(
   { installation, effects }: CheckContext,
   role: Role,

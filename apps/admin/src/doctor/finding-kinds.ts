@@ -160,6 +160,12 @@ const machine = {
     remedy:
       'Delete files or enlarge the disk of {path}. `du -xh --max-depth=2 {path}` has the sizes of its folders.',
   },
+  'folder-unresponsive': {
+    meaning:
+      'A folder does not respond, as on a network file system without its server. Checks that need the folder do not run.',
+    remedy:
+      '`cat /proc/mounts` names the server of each mount. Repair that of {path}, or unmount it with `umount --lazy`.',
+  },
   'file-limit': {
     meaning: 'A process may open fewer than 8192 files. Each connection needs one.',
     remedy: 'Set `LimitNOFILE=65536` with `systemctl edit {unit}`, and restart it.',

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { findingKinds, type FindingId } from './finding-kinds.ts';
 
 export interface Finding {
@@ -26,6 +27,11 @@ export function finding(
     (whole, name: string) => values[name] ?? whole,
   );
   return { id, about, problem, remedy, causes };
+}
+
+export function unresponsiveFolder(path: string): Finding {
+  const causes = [`folder-unresponsive@${dirname(path)}`];
+  return finding('folder-unresponsive', path, `${path} does not respond.`, { path }, causes);
 }
 
 /** The findings that no other finding explains, each once. */

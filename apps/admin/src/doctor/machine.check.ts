@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { Check, CheckContext } from './check.ts';
-import { finding, type Finding } from './finding.ts';
+import { finding, unresponsiveFolder, type Finding } from './finding.ts';
 import { backupFolder } from './postgres.check.ts';
 
 const GIBIBYTE = 1_073_741_824;
@@ -42,18 +42,18 @@ export const machineCheck: Check = {
 async function checkDisks({ installation, effects }: CheckContext): Promise<readonly Finding[]> {
   const backups = backupFolder(installation.environment('admin'));
   const folders = [installation.folder, ...dataFolders, backups, dirname(backups)];
+  const spaces = await Promise.all(folders.map((path) => effects.freeSpace(path)));
   const seen = new Set<number>();
-  const findings: Finding[] = [];
-  for (const path of folders) {
-    const space = await effects.freeSpace(path);
-    if (space === null || seen.has(space.device)) continue;
+  return folders.flatMap((path, index): readonly Finding[] => {
+    const space = spaces[index] ?? null;
+    if (space === 'unresponsive') return [unresponsiveFolder(path)];
+    if (space === null || seen.has(space.device)) return [];
     seen.add(space.device);
     const { freeBytes, totalBytes } = space;
-    if (freeBytes >= GIBIBYTE && freeBytes * 10 >= totalBytes) continue;
+    if (freeBytes >= GIBIBYTE && freeBytes * 10 >= totalBytes) return [];
     const problem = `The disk of ${path} has ${freeBytes} of ${totalBytes} bytes left.`;
-    findings.push(finding('disk-full', path, problem, { path }));
-  }
-  return findings;
+    return [finding('disk-full', path, problem, { path })];
+  });
 }
 
 /** A container has the clock of its host, which must be synchronised there. */

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRestoreState } from '@millrace/core/restore';
 import { cellConfig, postgresConfig } from '@millrace/platform/config';
@@ -14,7 +14,7 @@ import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { isCertificateCode } from '@millrace/platform/tls';
 import type { Check, CheckContext } from './check.ts';
-import { finding, type Finding } from './finding.ts';
+import { finding, unresponsiveFolder, type Finding } from './finding.ts';
 import { errorCode, settingsOf, type Role } from './installation.ts';
 import { readPostgresFacts, type PostgresFacts } from './postgres-facts.store.ts';
 
@@ -200,30 +200,19 @@ export const backupCheck: Check = {
   run: async ({ installation, effects }) => {
     if (installation.files.admin.problem !== null) return [];
     const folder = backupFolder(installation.environment('admin'));
-    const [newest] = dumpsIn(folder);
+    const dumps = await effects.dumpsIn(folder);
+    if (dumps === 'unresponsive') return [unresponsiveFolder(folder)];
+    const [newest] = dumps.toSorted((one, other) => other.modifiedMs - one.modifiedMs);
     const about = (problem: string, id: 'backup-missing' | 'backup-old' | 'backup-empty') => [
       finding(id, 'backups', problem),
     ];
     if (newest === undefined) return about(`${folder} has no file *.dump.`, 'backup-missing');
-    const { path, size, modifiedMs } = newest;
-    if (size === 0) return about(`${path} is empty.`, 'backup-empty');
-    const isOld = effects.clock.nowMs() - modifiedMs > OLDEST_BACKUP_MS;
+    const path = join(folder, newest.name);
+    if (newest.bytes === 0) return about(`${path} is empty.`, 'backup-empty');
+    const isOld = effects.clock.nowMs() - newest.modifiedMs > OLDEST_BACKUP_MS;
     return isOld ? about(`The newest backup, ${path}, is older than 26 hours.`, 'backup-old') : [];
   },
 };
 
 export const backupFolder = (environment: Readonly<Record<string, string | undefined>>): string =>
   environment['MILLRACE_BACKUP_FOLDER'] ?? defaultBackupFolder;
-
-/** The newest first. */
-function dumpsIn(folder: string) {
-  try {
-    return readdirSync(folder)
-      .filter((name) => name.endsWith('.dump'))
-      .map((name) => join(folder, name))
-      .map((path) => ({ path, size: statSync(path).size, modifiedMs: statSync(path).mtimeMs }))
-      .toSorted((one, other) => other.modifiedMs - one.modifiedMs);
-  } catch {
-    return [];
-  }
-}

@@ -1,12 +1,12 @@
-import { execFile } from 'node:child_process';
+import { execFile, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { stat, statfs } from 'node:fs/promises';
-import { systemClock } from '@millrace/platform/clock';
-import type { Effects, FreeSpace } from './check.ts';
-import { errorCode } from './installation.ts';
+import { DeadlineError, systemClock, withDeadline } from '@millrace/platform/clock';
+import type { Effects, FoundFile, FreeSpace, Unresponsive } from './check.ts';
 import { greeting, sendRequest, servedCertificate } from './network.ts';
 
 const PROGRAM_MS = 3_000;
+/** The exit code of timeout(1). */
+const TIMED_OUT = 124;
 
 /** The machine on which the command runs. */
 export const systemEffects: Effects = {
@@ -15,35 +15,71 @@ export const systemEffects: Effects = {
   servedCertificate,
   greeting,
   freeSpace,
+  dumpsIn,
   identityOf: async (user) => {
     const [uid, gids] = await Promise.all(['-u', '-G'].map((flag) => run('id', [flag, user])));
     if (uid?.code !== 0 || gids?.code !== 0) return null;
     return { uid: Number(uid.output), gids: gids.output.trim().split(' ').map(Number) };
   },
-  run,
+  run: (file, args) => run(file, args),
   hasSystemd: () => existsSync('/run/systemd/system'),
 };
 
-async function freeSpace(folder: string): Promise<FreeSpace | null> {
-  try {
-    const [space, { dev }] = await Promise.all([statfs(folder), stat(folder)]);
-    const { bsize, bavail, blocks } = space;
-    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, device: dev };
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return null;
-    throw error;
-  }
+/** With a child process, because a call on a mount whose server is gone would also block the end of this process. */
+async function freeSpace(folder: string): Promise<FreeSpace | Unresponsive | null> {
+  const results = await Promise.all([
+    run('stat', ['--file-system', '--format=%S %a %b', folder]),
+    run('stat', ['--format=%d', folder]),
+  ]);
+  if (results.some((result) => result?.code === TIMED_OUT)) return 'unresponsive';
+  if (results.some((result) => result?.code !== 0)) return null;
+  const [blockBytes = 0, free = 0, total = 0, device = 0] = results.flatMap((result) =>
+    (result?.output ?? '').trim().split(' ').map(Number),
+  );
+  return { freeBytes: free * blockBytes, totalBytes: total * blockBytes, device };
 }
 
-function run(
+async function dumpsIn(folder: string): Promise<readonly FoundFile[] | Unresponsive> {
+  const format = ['-printf', '%s %T@ %f\\n'];
+  const result = await run('find', ['-H', folder, '-maxdepth', '1', '-name', '*.dump', ...format]);
+  if (result?.code === TIMED_OUT) return 'unresponsive';
+  const lines = (result?.output ?? '').split('\n').filter((line) => line !== '');
+  return lines.map((line) => {
+    const [bytes, seconds, ...name] = line.split(' ');
+    return { name: name.join(' '), bytes: Number(bytes), modifiedMs: Number(seconds) * 1_000 };
+  });
+}
+
+/** Also returns in time if the program cannot be killed. */
+export function run(
   file: string,
   args: readonly string[],
+  limitMs = PROGRAM_MS,
 ): Promise<{ readonly code: number; readonly output: string } | null> {
-  return new Promise((resolve) => {
-    execFile(file, [...args], { timeout: PROGRAM_MS }, (error, output) => {
-      if (error === null) resolve({ code: 0, output });
-      else if (error.code === 'ENOENT') resolve(null);
-      else resolve({ code: typeof error.code === 'number' ? error.code : 1, output });
-    });
+  const ended = withDeadline(
+    systemClock,
+    file,
+    limitMs,
+    (signal) =>
+      new Promise<{ readonly code: number; readonly output: string } | null>((resolve) => {
+        const child = execFile(file, [...args], (error, output) => {
+          if (error === null) resolve({ code: 0, output });
+          else if (error.code === 'ENOENT') resolve(null);
+          else resolve({ code: typeof error.code === 'number' ? error.code : 1, output });
+        });
+        signal.addEventListener('abort', () => abandon(child));
+      }),
+  );
+  return ended.catch((error: unknown) => {
+    if (error instanceof DeadlineError) return { code: TIMED_OUT, output: '' };
+    throw error;
   });
+}
+
+/** This process can end before the child does. */
+function abandon(child: ChildProcess): void {
+  child.kill('SIGKILL');
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+  child.unref();
 }
