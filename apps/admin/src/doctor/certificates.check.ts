@@ -18,7 +18,9 @@ export const certificatesCheck: Check = {
   run: async (context) => {
     const { findings, pem } = checkAuthority(context);
     const servers = tlsServers(context.installation);
-    const ofServers = await Promise.all(servers.map((server) => checkServer(context, server, pem)));
+    const ofServers = await Promise.all(
+      servers.map(async (server) => checkServer(context, await withLocalFiles(context, server), pem)),
+    );
     return [...findings, ...ofServers.flat()];
   },
 };
@@ -46,6 +48,12 @@ function checkAuthority({ installation, effects }: CheckContext): Authority {
     const problem = `${path} contains no PEM certificate that can be read.`;
     return { findings: [finding('ca-invalid', path, problem, values)], pem: null };
   }
+}
+
+/** Another machine has files of its own. The public address leads to the proxy with this file, also through NAT. */
+async function withLocalFiles({ effects }: CheckContext, server: TlsServer): Promise<TlsServer> {
+  if (server.isPublic || (await effects.isThisMachine(server.host))) return server;
+  return { ...server, certificateFile: null, keyFile: null };
 }
 
 interface ServerFiles {

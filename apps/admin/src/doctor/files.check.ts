@@ -1,4 +1,4 @@
-import { statSync, type Stats } from 'node:fs';
+import { existsSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   authConfig,
@@ -29,9 +29,7 @@ export const filesCheck: Check = {
   title: 'Settings and files',
   run: async (context) => {
     const { installation } = context;
-    const unread = [installation.shared, ...roles.map((role) => installation.files[role])].flatMap(
-      problemOfEnvFile,
-    );
+    const unread = expectedEnvFiles(installation).flatMap(problemOfEnvFile);
     const named = (await Promise.all(roles.map((role) => checkNamedFiles(context, role)))).flat();
     return [
       ...unread,
@@ -43,6 +41,12 @@ export const filesCheck: Check = {
     ];
   },
 };
+
+/** A machine may have only some roles, or only engines. Without anything in the folder, one finding is enough. */
+function expectedEnvFiles({ folder, shared, files, rolesHere }: Installation): readonly EnvFile[] {
+  if (rolesHere.length > 0) return [shared, ...rolesHere.map((role) => files[role])];
+  return existsSync(folder) && readdirSync(folder).length > 0 ? [] : [shared];
+}
 
 function problemOfEnvFile({ path, problem }: EnvFile): readonly Finding[] {
   if (problem === null) return [];

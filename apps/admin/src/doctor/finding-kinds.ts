@@ -14,7 +14,8 @@ import {
 const files = {
   'env-file-missing': {
     meaning: 'A file with the settings of a process does not exist.',
-    remedy: 'Create it with `millrace-admin init --folder {folder}`, or restore it from a backup.',
+    remedy:
+      'If this machine has all roles, run `millrace-admin init --folder {folder}`. Otherwise restore it from a backup, or delete the folder of a role that has moved to another machine.',
   },
   'env-file-unreadable': {
     meaning: 'A file with settings cannot be read by this command.',

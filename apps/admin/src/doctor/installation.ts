@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import {
@@ -51,6 +51,8 @@ export interface Installation {
   readonly folder: string;
   readonly shared: EnvFile;
   readonly files: Readonly<Record<Role, EnvFile>>;
+  /** The roles of this machine: those with a file of settings or a folder of secrets. */
+  readonly rolesHere: readonly Role[];
   /** The environment of HAProxy; empty without the file. */
   readonly proxy: Environment;
   /** The path of a file below the folder. */
@@ -64,10 +66,12 @@ export function readInstallation(folder: string): Installation {
   const shared = readEnvFile(path(sharedFile));
   const read = (role: Role): EnvFile => readEnvFile(path(envFileOf(role)));
   const files = { api: read('api'), worker: read('worker'), gateway: read('gateway'), admin: read('admin') };
+  const rolesHere = roles.filter((role) => files[role].problem !== 'ENOENT' || existsSync(path(role)));
   return {
     folder,
     shared,
     files,
+    rolesHere,
     proxy: readEnvFile(path('proxy.env')).variables,
     path,
     environment: (role) => ({ ...shared.variables, ...files[role].variables }),
@@ -100,6 +104,19 @@ export function settingsOf<const Fragments extends Parameters<typeof loadConfig>
     if (error instanceof ConfigError) return null;
     throw error;
   }
+}
+
+/** The settings of the first of these roles that has them. */
+export function firstSettingsOf<const Fragments extends Parameters<typeof loadConfig>[0]>(
+  fragments: Fragments,
+  installation: Installation,
+  ofRoles: readonly Role[],
+): ReturnType<typeof loadConfig<Fragments>> | null {
+  for (const role of ofRoles) {
+    const settings = settingsOf(fragments, installation, role);
+    if (settings !== null) return settings;
+  }
+  return null;
 }
 
 export function problemsOf(role: Role, environment: Environment): readonly ConfigProblem[] {

@@ -26,9 +26,11 @@ export const natsCheck: Check = {
   run: async (context) => {
     const unreachable = await checkGreeting(context);
     if (unreachable.length > 0) return unreachable;
+    // The unit starts where this file exists.
+    const isHere = existsSync(context.installation.path('nats', 'nats.conf'));
     const [ofRoles, ofMonitor] = await Promise.all([
       Promise.all(processes.map((role) => checkRole(context, role))),
-      checkMonitor(context),
+      isHere ? checkMonitor(context) : [],
     ]);
     return [
       ...ofRoles.flat(),
@@ -154,8 +156,8 @@ async function checkMonitor(context: CheckContext): Promise<readonly Finding[]> 
 }
 
 /** The address in the configuration of the server, or the usual one. */
-export function monitorUrl(path: string): string {
-  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
+function monitorUrl(path: string): string {
+  const lines = readFileSync(path, 'utf8').split('\n');
   const values = lines.flatMap((line) => {
     const [name = '', ...rest] = line.trim().split(/[:=]/);
     return ['http', 'http_port', 'monitor_port'].includes(name.trim()) ? [rest.join(':')] : [];

@@ -1,6 +1,8 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { lookup } from 'node:dns/promises';
 import { connect, isIP, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import {
   checkServerIdentity,
   connect as connectTls,
@@ -10,6 +12,7 @@ import {
 } from 'node:tls';
 import { X509Certificate } from 'node:crypto';
 import { systemClock, withDeadline } from '@millrace/platform/clock';
+import { isLoopback } from '@millrace/platform/net';
 import type { Effects, HttpRequest, HttpResponse, ServedCertificate, TlsStart } from './check.ts';
 
 /** Each step on the network gets this time, and no answer in it counts as none. */
@@ -87,6 +90,17 @@ export const greeting: Effects['greeting'] = ({ host, port }) =>
       socket.destroy();
     }
   });
+
+export const isThisMachine: Effects['isThisMachine'] = async (host) => {
+  const own = new Set(
+    Object.values(networkInterfaces()).flatMap((each = []) => each.map(({ address }) => address)),
+  );
+  const lookingUp = withDeadline(systemClock, `The address of ${host}`, STEP_MS, () =>
+    lookup(host, { all: true }),
+  );
+  const found = await lookingUp.catch(() => []);
+  return found.some(({ address }) => own.has(address) || isLoopback(address));
+};
 
 function openSocket(host: string, port: number, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {

@@ -29,7 +29,10 @@ export const postgresCheck: Check = {
   id: 'postgres',
   title: 'PostgreSQL',
   run: async (context) => {
-    const results = await Promise.all(databaseRoles.map((role) => checkRole(context, role)));
+    const [clockRole] = databaseRoles.filter((role) => context.installation.rolesHere.includes(role));
+    const results = await Promise.all(
+      databaseRoles.map((role) => checkRole(context, role, { checksClock: role === clockRole })),
+    );
     const facts = results.flatMap((result) => (result.facts === null ? [] : [result.facts]));
     return [...results.flatMap(({ findings }) => findings), ...checkServer(facts)];
   },
@@ -42,7 +45,11 @@ interface RoleResult {
 
 const nothing: RoleResult = { findings: [], facts: null };
 
-async function checkRole(context: CheckContext, role: DatabaseRole): Promise<RoleResult> {
+async function checkRole(
+  context: CheckContext,
+  role: DatabaseRole,
+  { checksClock }: { readonly checksClock: boolean },
+): Promise<RoleResult> {
   const { installation, effects } = context;
   const settings = settingsOf([postgresConfig, cellConfig], installation, role);
   if (settings === null) return nothing;
@@ -75,7 +82,7 @@ async function checkRole(context: CheckContext, role: DatabaseRole): Promise<Rol
           : []),
         ...checkRights(facts, role),
         ...(role === 'admin' ? await checkDatabase(db) : []),
-        ...(role === 'api' ? checkClock(facts.nowMs, beforeMs, afterMs) : []),
+        ...(checksClock ? checkClock(facts.nowMs, beforeMs, afterMs) : []),
       ],
     };
   } catch (error) {

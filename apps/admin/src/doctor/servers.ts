@@ -9,7 +9,14 @@ import {
 import { parsePostgresUrl } from '@millrace/platform/db';
 import { hostOf } from '@millrace/platform/net';
 import type { TlsStart } from './check.ts';
-import { roles, settingsOf, type Installation, type Role } from './installation.ts';
+import {
+  firstSettingsOf,
+  processes,
+  roles,
+  settingsOf,
+  type Installation,
+  type Role,
+} from './installation.ts';
 
 /** The addresses of the engines and processes, from the settings. */
 
@@ -40,12 +47,12 @@ const UPSTREAM_NAME = 'millrace.internal';
 export const upstreamName = ({ proxy }: Installation): string => proxy['UPSTREAM_NAME'] ?? UPSTREAM_NAME;
 
 export function postgresAddresses(installation: Installation): readonly Address[] {
-  const url = settingsOf([postgresConfig], installation, 'api')?.postgres.url;
+  const url = firstSettingsOf([postgresConfig], installation, ['api', 'worker', 'admin'])?.postgres.url;
   return url === undefined ? [] : parsePostgresUrl(url).servers.filter(({ host }) => !host.startsWith('/'));
 }
 
 export function natsAddresses(installation: Installation): readonly Address[] {
-  const urls = settingsOf([natsConfig], installation, 'worker')?.nats.urls ?? [];
+  const urls = firstSettingsOf([natsConfig], installation, processes)?.nats.urls ?? [];
   return urls.map((url) => addressOf(url, 4222));
 }
 

@@ -2,7 +2,7 @@ import { execFile, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { DeadlineError, systemClock, withDeadline } from '@millrace/platform/clock';
 import type { Effects, FoundFile, FreeSpace, Unresponsive } from './check.ts';
-import { greeting, sendRequest, servedCertificate } from './network.ts';
+import { greeting, isThisMachine, sendRequest, servedCertificate } from './network.ts';
 
 const PROGRAM_MS = 3_000;
 /** The exit code of timeout(1). */
@@ -16,6 +16,7 @@ export const systemEffects: Effects = {
   greeting,
   freeSpace,
   dumpsIn,
+  isThisMachine,
   identityOf: async (user) => {
     const [uid, gids] = await Promise.all(['-u', '-G'].map((flag) => run('id', [flag, user])));
     if (uid?.code !== 0 || gids?.code !== 0) return null;

@@ -48,7 +48,7 @@ async function checkRole({ installation }: CheckContext, role: ProcessRole): Pro
   const client = await open(access);
   try {
     await client.ping();
-    return [...unencrypted, ...(role === 'api' ? await checkVersion(client) : [])];
+    return [...unencrypted, ...(await checkVersion(client))];
   } catch (error) {
     return [...unencrypted, explain(error, role, setting, installation)];
   } finally {
