@@ -89,7 +89,8 @@ export class InstallationFiles {
     const digests = await this.#readDigests();
     const written = digests[file] ?? [];
     if (existing !== null && existing !== content && !written.includes(digestOf(existing))) {
-      await this.#applyAccess(this.pathOf(file), access);
+      // The operator may have added a secret to a file that everyone can read, and have made it private.
+      if (access.group !== null) await this.#applyAccess(this.pathOf(file), access);
       this.#setOutcome(file, 'edited');
       return;
     }

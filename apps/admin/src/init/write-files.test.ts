@@ -147,10 +147,12 @@ describe('writeFiles', () => {
     const file = join(installation.folder, 'worker.env');
     appendFileSync(file, 'MILLRACE_PROVIDERS_FILE=/etc/millrace/providers.json\n');
     const edited = readFileSync(file, 'utf8');
+    chmodSync(file, 0o600);
     const renamed = { ...installation, publicUrl: 'https://new.example.com', name: "Ada's" };
     const report = await write(renamed);
     expect(report).toMatchObject({ written: ['proxy/public.pem', 'millrace.env'], edited: ['worker.env'] });
     expect(readFileSync(file, 'utf8')).toBe(edited);
+    expect(readFiles(installation.folder)['worker.env']?.mode).toBe(0o600);
     expect(contents(installation.folder)['millrace.env']).toContain('"Ada\'s"');
   });
 
