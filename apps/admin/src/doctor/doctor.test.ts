@@ -1,4 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, statfsSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { natsPermissions, renderNatsUsers } from '@millrace/core/nats-permissions';
@@ -8,6 +18,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { valkeyGrants } from '../valkey-grants.ts';
 import type { CheckContext, Effects } from './check.ts';
 import { findProblems, formatFindings, toJson } from './doctor.command.ts';
+import { filesCheck } from './files.check.ts';
 import { findingKinds, findingSections } from './finding-kinds.ts';
 import { finding, withoutConsequences, type Finding } from './finding.ts';
 import { readInstallation } from './installation.ts';
@@ -15,7 +26,7 @@ import { machineCheck } from './machine.check.ts';
 import { parseNatsUsers } from './nats-users.ts';
 import { backupCheck } from './postgres.check.ts';
 import { runChecks } from './run-checks.ts';
-import { hideSecrets } from './secrets.ts';
+import { hideSecrets, secretsOf } from './secrets.ts';
 import { run, systemEffects } from './system-effects.ts';
 import { missingRulesOf, parseAclUsers } from './valkey-users.ts';
 import { isOlder } from './version.ts';
@@ -138,6 +149,61 @@ test('hideSecrets replaces every secret in a text', () => {
   expect(hideSecrets('refused s3cret-word twice: s3cret-word', ['s3cret-word'])).toBe(
     'refused (secret) twice: (secret)',
   );
+});
+
+describe('secrets in files of settings', () => {
+  const key = Buffer.alloc(32, 1).toString('base64');
+  const settings = {
+    MILLRACE_AUTH_SECRET: 'a-secret-of-sessions-with-40-characters',
+    MILLRACE_SEALING_KEYS: `2026-08:${key},2026-09:${key}`,
+    MILLRACE_VALKEY_URL: 'rediss://api:p%40ssword-1@valkey:6379',
+    MILLRACE_NATS_URLS: 'tls://one-long-token@nats:4222,tls://api:password-2@nats:4222',
+    MILLRACE_OIDC_PROVIDERS: '[{"id":"example","clientSecret":"client-secret"}]',
+  };
+  const folderWith = (file: string, variables: Readonly<Record<string, string>>, mode: number): string => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-doctor-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const lines = Object.entries(variables).map(([name, value]) => `${name}='${value}'\n`);
+    writeFileSync(join(folder, file), lines.join(''));
+    chmodSync(join(folder, file), mode);
+    return folder;
+  };
+
+  test('are hidden', () => {
+    const secrets = secretsOf(readInstallation(folderWith('api.env', settings, 0o600)));
+    const texts = [settings.MILLRACE_AUTH_SECRET, key, 'p%40ssword-1', 'p@ssword-1'];
+    for (const text of [...texts, 'one-long-token', 'password-2', 'client-secret']) {
+      expect(hideSecrets(`wrong: ${text}!`, secrets)).toBe('wrong: (secret)!');
+    }
+    expect(hideSecrets('https://cloud.example.com 2026-08', secrets)).toBe(
+      'https://cloud.example.com 2026-08',
+    );
+  });
+
+  const exposedIn = async (folder: string, gids: readonly number[] = []) => {
+    const effects = { identityOf: async () => ({ uid: 1, gids }) } as unknown as Effects;
+    const found = await filesCheck.run({ effects, installation: readInstallation(folder) });
+    return found.filter(({ id }) => id === 'secret-in-settings').map(({ problem }) => problem);
+  };
+
+  test('are a finding only if other users can read them', async () => {
+    const secret = { MILLRACE_AUTH_SECRET: settings.MILLRACE_AUTH_SECRET };
+    const exposed = folderWith('api.env', secret, 0o644);
+    expect(await exposedIn(exposed)).toEqual([
+      `${join(exposed, 'api.env')} contains MILLRACE_AUTH_SECRET, and its mode is 0644.`,
+    ]);
+    expect(await exposedIn(folderWith('api.env', secret, 0o600))).toEqual([]);
+    const plain = { MILLRACE_NATS_URLS: 'tls://nats:4222', MILLRACE_AUTH_SECRET_FILE: '/secret' };
+    expect(await exposedIn(folderWith('api.env', plain, 0o644))).toEqual([]);
+  });
+
+  test.runIf(process.getuid?.() === 0)('may be readable by the group of the process', async () => {
+    const secret = { MILLRACE_AUTH_SECRET: settings.MILLRACE_AUTH_SECRET };
+    const folder = folderWith('api.env', secret, 0o640);
+    chownSync(join(folder, 'api.env'), 0, 4_000);
+    expect(await exposedIn(folder, [4_000])).toEqual([]);
+    expect(await exposedIn(folder, [5_000])).toHaveLength(1);
+  });
 });
 
 test('formatFindings and toJson have id, problem and remedy', () => {

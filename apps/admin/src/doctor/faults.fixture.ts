@@ -87,6 +87,11 @@ export const fileFaults: readonly Fault[] = [
     },
   },
   {
+    title: 'a secret in a file of settings that all users can read',
+    expected: ['secret-in-settings@FOLDER/api.env'],
+    make: append('api.env', `MILLRACE_AUTH_OTHER_SECRETS=${'x'.repeat(40)}`),
+  },
+  {
     title: 'a secret that the user of the process cannot read (injected user)',
     expected: ['file-unreadable-by-user@FOLDER/worker/sealing.keys'],
     make: (installation) => {

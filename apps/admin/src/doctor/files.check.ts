@@ -14,6 +14,7 @@ import {
   problemsOf,
   processes,
   roles,
+  secretSettings,
   settingsOf,
   unitOf,
   userOf,
@@ -21,7 +22,7 @@ import {
   type Installation,
   type Role,
 } from './installation.ts';
-import { secretFiles } from './secrets.ts';
+import { secretFiles, secretsIn } from './secrets.ts';
 
 /** The settings and the files that they name. */
 export const filesCheck: Check = {
@@ -35,6 +36,7 @@ export const filesCheck: Check = {
       ...unread,
       ...named,
       ...exposedFiles(installation),
+      ...(await exposedSettings(context)),
       ...roles.flatMap((role) => invalidSettings(installation, role)),
       ...differentKeys(installation),
       ...missingAuthSecret(installation),
@@ -128,6 +130,25 @@ function exposedFiles({ folder }: Installation): readonly Finding[] {
     const problem = `${path} has the mode ${modeOf(stats)}, which includes all users.`;
     return [finding('file-exposed', path, problem, { path })];
   });
+}
+
+/** Secrets in files of settings, which only the user of the process and root should be able to read. */
+async function exposedSettings({ installation, effects }: CheckContext): Promise<readonly Finding[]> {
+  const { shared, files } = installation;
+  const findings = [shared, ...roles.map((role) => files[role])].map(async ({ path, variables }) => {
+    const settings = Object.entries(variables).flatMap(([name, value = '']) =>
+      secretSettings.has(name) && secretsIn(value.trim()).length > 0 ? [name] : [],
+    );
+    const stats = statOf(path);
+    if (settings.length === 0 || typeof stats === 'string') return [];
+    const role = roles.find((each) => files[each].path === path && each !== 'admin');
+    const user = role === undefined ? null : await effects.identityOf(userOf(role));
+    const isOwnGroup = stats.gid === 0 || user?.gids.includes(stats.gid) === true;
+    if ((stats.mode & (isOwnGroup ? 0o004 : 0o044)) === 0) return [];
+    const problem = `${path} contains ${settings.join(' and ')}, and its mode is ${modeOf(stats)}.`;
+    return [finding('secret-in-settings', path, problem, { file: path, setting: settings[0] ?? '' })];
+  });
+  return (await Promise.all(findings)).flat();
 }
 
 function invalidSettings(installation: Installation, role: Role): readonly Finding[] {

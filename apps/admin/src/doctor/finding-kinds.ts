@@ -37,6 +37,11 @@ const files = {
     meaning: 'Every user of this machine can read a secret.',
     remedy: '`chmod o-rwx {path}`. Replace the secret if another user may have read it.',
   },
+  'secret-in-settings': {
+    meaning: 'A secret is in a file of settings that other users of this machine can read.',
+    remedy:
+      'Move it to a file, and set {setting}_FILE to its path; or `chmod 600 {file}`. Replace the secret if another user may have read it.',
+  },
   'file-unreadable-by-user': {
     meaning: 'The user of a process cannot read a file that its settings name.',
     remedy: '`chgrp {user} {path} && chmod g+r {path}`, also for its folder with `chmod g+rx`.',

@@ -10,7 +10,9 @@ import {
   healthPorts,
   loadConfig,
   natsNamesConfig,
+  postgresAdministratorConfig,
   postgresConfig,
+  postgresOwnerConfig,
   workerFragments,
   type ConfigProblem,
   type Environment,
@@ -39,6 +41,13 @@ const fragmentsOf: Readonly<Record<Role, readonly AnyFragment[]>> = {
   gateway: [...gatewayFragments, healthPortConfig],
   admin: [cellConfig, natsNamesConfig, postgresConfig],
 };
+
+/** The settings that are secrets. Each may also be in a file, which `NAME_FILE` names. */
+export const secretSettings: ReadonlySet<string> = new Set(
+  [...Object.values(fragmentsOf).flat(), postgresOwnerConfig, postgresAdministratorConfig].flatMap(
+    ({ variables }) => Object.values(variables).flatMap(({ env, secret }) => (secret === true ? [env] : [])),
+  ),
+);
 
 export interface EnvFile {
   readonly path: string;

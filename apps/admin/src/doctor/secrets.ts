@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { roles, type Installation } from './installation.ts';
+import { roles, secretSettings, type Installation } from './installation.ts';
 
 /** Files with these names are secrets. */
 export const secretName = /\.(?:key|keys|seed|secret|token|url|password)$|^(?:identity|public)\.pem$/;
@@ -22,15 +22,27 @@ export function secretFiles(folder: string): readonly string[] {
 
 /** Every secret of the installation, also parts of URLs: a message of a library could contain one. */
 export function secretsOf(installation: Installation): readonly string[] {
-  const inFiles = secretFiles(installation.folder).map(readText);
+  const inFiles = secretFiles(installation.folder).map((path) => readText(path).trim());
   const inSettings = roles.flatMap((role) =>
     Object.entries(installation.environment(role)).flatMap(([name, value = '']) =>
-      /(?:KEY|KEYS|SECRET|SECRETS|TOKEN|URL|URLS|CREDENTIALS)$/.test(name) ? [value] : [],
+      secretSettings.has(name) ? secretsIn(value.trim()) : passwordsIn(value),
     ),
   );
-  const passwords = [...inFiles, ...inSettings].flatMap((text) => passwordIn(text.trim()));
-  const whole = inFiles.map((text) => text.trim());
-  return [...new Set([...whole, ...passwords])].filter((text) => text.length >= SHORTEST_SECRET);
+  const all = [...inFiles, ...inFiles.flatMap(passwordsIn), ...inSettings];
+  return [...new Set(all)].filter((text) => text.length >= SHORTEST_SECRET);
+}
+
+/** The secrets in the value of a setting that is a secret. URLs without a password have none. */
+export function secretsIn(value: string): readonly string[] {
+  if (/^[[{]/.test(value)) {
+    const inJson = [...value.matchAll(/"clientSecret"\s*:\s*"([^"]+)"/g)].map(([, secret = '']) => secret);
+    return inJson.length === 0 ? [] : [value, ...inJson];
+  }
+  return value.split(',').flatMap((entry) => {
+    if (/^\w+:\/\//.test(entry.trim())) return passwordsIn(entry.trim());
+    // Sealing keys have an id and a colon before the secret.
+    return entry === '' ? [] : [entry, entry.slice(entry.indexOf(':') + 1)];
+  });
 }
 
 function readText(path: string): string {
@@ -41,9 +53,13 @@ function readText(path: string): string {
   }
 }
 
-function passwordIn(text: string): readonly string[] {
-  const [, password] = /^\w+:\/\/[^/@:]*:([^/@]+)@/.exec(text) ?? [];
-  return password === undefined ? [] : [password, decoded(password)];
+/** The passwords in one or several URLs, and the tokens in those of NATS. */
+function passwordsIn(text: string): readonly string[] {
+  const logins = text.matchAll(/\w+:\/\/[^/@:\s]*:([^/@\s]+)@|(?:nats|tls):\/\/([^/@:\s]+)@/g);
+  return [...logins].flatMap(([, password, token]) => {
+    const secret = password ?? token ?? '';
+    return [secret, decoded(secret)];
+  });
 }
 
 /** A wrong setting may contain a percent sign that begins no code. */
