@@ -52,7 +52,7 @@ function checkAuthority({ installation, effects }: CheckContext): Authority {
 
 /** Another machine has files of its own. The public address leads to the proxy with this file, also through NAT. */
 async function withLocalFiles({ effects }: CheckContext, server: TlsServer): Promise<TlsServer> {
-  if (server.isPublic || (await effects.isThisMachine(server.host))) return server;
+  if (server.isPublic || (await effects.isThisMachine(server.host)) === true) return server;
   return { ...server, certificateFile: null, keyFile: null };
 }
 

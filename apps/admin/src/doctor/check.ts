@@ -70,8 +70,8 @@ export interface Effects {
   freeSpace(folder: string): Promise<FreeSpace | Unresponsive | null>;
   /** The files `*.dump` of a folder; none if it does not exist. */
   dumpsIn(folder: string): Promise<readonly FoundFile[] | Unresponsive>;
-  /** Whether the name or address is one of this machine. */
-  isThisMachine(host: string): Promise<boolean>;
+  /** Whether the name or address is one of this machine. Null if the name has no address. */
+  isThisMachine(host: string): Promise<boolean | null>;
   /** Null if the user does not exist. */
   identityOf(user: string): Promise<UserIdentity | null>;
   /** Runs a program of the machine; null if it does not exist. */

@@ -257,6 +257,15 @@ export const processFaults: readonly Fault[] = [
     },
   },
   {
+    title: 'a public address that is not of this machine, and does not answer (injected addresses)',
+    expected: ['public-unreachable-from-here@public'],
+    make: async (installation) => {
+      await installation.engines.get('proxy')?.crash();
+      return () => installation.startEngine('proxy');
+    },
+    inject: () => ({ isThisMachine: async (host) => host !== 'localhost' }),
+  },
+  {
     title: 'a wrong port of the redirect',
     expected: ['public-redirect@public'],
     make: edit('proxy.env', /^HTTP_BIND=.*$/m, 'HTTP_BIND=127.0.0.1:1'),

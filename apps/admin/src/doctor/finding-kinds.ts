@@ -136,6 +136,12 @@ const processes = {
     remedy:
       '`systemctl status millrace-proxy`. Check the DNS name, the firewall and MILLRACE_HTTP_PUBLIC_URL.',
   },
+  'public-unreachable-from-here': {
+    meaning:
+      'The public address does not answer from this machine, which does not have it: it is behind NAT or runs no proxy. Clients may reach it.',
+    remedy:
+      'Run `curl -kI {url}` on another machine. If it fails, check the firewall and the forwarding of ports. If it works and the proxy is here, add the line `127.0.0.1 {host}` to `/etc/hosts`, so that this command checks the proxy.',
+  },
   'public-redirect': {
     meaning: 'The public address without TLS does not redirect to the one with TLS.',
     remedy: 'Check HTTP_BIND in {file}, and run `systemctl restart millrace-proxy`.',

@@ -99,6 +99,7 @@ export const isThisMachine: Effects['isThisMachine'] = async (host) => {
     lookup(host, { all: true }),
   );
   const found = await lookingUp.catch(() => []);
+  if (found.length === 0) return null;
   return found.some(({ address }) => own.has(address) || isLoopback(address));
 };
 

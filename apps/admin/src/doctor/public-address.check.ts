@@ -24,18 +24,20 @@ export const publicAddressCheck: Check = {
       get(context, `${url.replace(/\/$/, '')}/v1/models`, ca),
       checkRedirect(context, url),
     ]);
-    if (!isReachable) {
-      return [
-        finding('public-unreachable', 'public', `${url} does not answer.`, {}, [
-          'certificate-*@public',
-          'ca-*',
-        ]),
-        ...redirect,
-      ];
-    }
+    if (!isReachable) return [await unreachable(context, url), ...redirect];
     return [...redirect, ...checkApi(context, url, api), ...checkGateway(context, url, gateway)];
   },
 };
+
+/** A router may not lead connections to the public address back to the machine from which they come. */
+async function unreachable({ effects }: CheckContext, url: string): Promise<Finding> {
+  const { host } = addressOf(url, 443);
+  const causes = ['certificate-*@public', 'ca-*'];
+  if ((await effects.isThisMachine(host)) !== false)
+    return finding('public-unreachable', 'public', `${url} does not answer.`, {}, causes);
+  const problem = `${url} does not answer from here, and its address is not on an interface of this machine.`;
+  return finding('public-unreachable-from-here', 'public', problem, { url, host }, causes);
+}
 
 /** Null without an answer. The name of the certificate is checked with the other certificates. */
 async function get({ effects }: CheckContext, url: string, ca: string | null): Promise<HttpResponse | null> {
@@ -63,7 +65,7 @@ async function checkRedirect(context: CheckContext, publicUrl: string): Promise<
     response === null
       ? `${plain} does not answer.`
       : `${plain} answers ${response.status} instead of a redirect.`;
-  return [finding('public-redirect', 'public', problem, valuesOf(context), ['public-unreachable'])];
+  return [finding('public-redirect', 'public', problem, valuesOf(context), ['public-unreachable*'])];
 }
 
 const isRejected = (response: HttpResponse | null): response is HttpResponse =>

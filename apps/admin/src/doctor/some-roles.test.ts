@@ -10,6 +10,8 @@ import { filesCheck } from './files.check.ts';
 import type { Finding } from './finding.ts';
 import { readInstallation } from './installation.ts';
 import { natsCheck } from './nats.check.ts';
+import { publicAddressCheck } from './public-address.check.ts';
+import { runChecks } from './run-checks.ts';
 import { systemEffects } from './system-effects.ts';
 
 /** Machines of an installation with several. */
@@ -95,8 +97,27 @@ test('the certificate of a server on another machine is not compared with a file
   expect(await found(false)).not.toContain('certificate-not-loaded@nats');
 });
 
+test('a public address that does not answer has another finding if this machine does not have it', async () => {
+  const api = ['MILLRACE_HTTP_PUBLIC_URL=https://cloud.example.com', 'MILLRACE_HTTP_PORT=8080'];
+  const folder = machine({ 'millrace.env': common, 'api.env': `${api.join('\n')}\n` });
+  const fail = () => Promise.reject(new Error('no answer'));
+  const found = (isHere: boolean | null) =>
+    runChecks(
+      contextOf(folder, { servedCertificate: fail, request: fail, isThisMachine: async () => isHere }),
+      () => undefined,
+      [publicAddressCheck],
+    );
+  expect(idsOf(await found(true))).toEqual(['public-unreachable@public']);
+  expect(idsOf(await found(null))).toEqual(['public-unreachable@public']);
+  const [behindNat, ...others] = await found(false);
+  expect(others).toEqual([]);
+  expect(behindNat).toMatchObject({ id: 'public-unreachable-from-here' });
+  expect(behindNat?.remedy).toContain('`127.0.0.1 cloud.example.com`');
+});
+
 test('systemEffects knows the addresses of this machine', async () => {
   expect(await systemEffects.isThisMachine('127.0.0.1')).toBe(true);
   expect(await systemEffects.isThisMachine('localhost')).toBe(true);
   expect(await systemEffects.isThisMachine('192.0.2.1')).toBe(false);
+  expect(await systemEffects.isThisMachine('name.invalid')).toBeNull();
 });
