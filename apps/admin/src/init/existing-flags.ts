@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { FlagDefaults } from '../command.ts';
 
-/** The flags of an installation that exists. Its operator exists too, so their name and email address are not needed. */
+/** The flags of an installation that exists. It has an operator, or will have one after a restore. */
 export async function existingFlags(folder: string): Promise<FlagDefaults> {
   // `init` writes this file last.
   const text = await readFile(join(folder, 'millrace.env'), 'utf8').catch((error: unknown) => {

@@ -18,7 +18,7 @@ import {
 import { openDatabase } from '../open-database.ts';
 import { authorityCertificate, checkPublicCertificate, type PublicCertificate } from './certificates.ts';
 import { existingFlags } from './existing-flags.ts';
-import { createFirstOperator, type FirstOperator } from './first-operator.ts';
+import { createFirstOperator } from './first-operator.ts';
 import { InstallationFiles } from './installation-files.ts';
 import { defaultPorts, type InstallationFacts, type Ports } from './layout.ts';
 import { lockFolder } from './lock-folder.ts';
@@ -152,24 +152,23 @@ async function prepare(
   const db = await openDatabase({ url: postgresUrls.millrace_admin_1, ca }, context.cell);
   try {
     const operator = await ensureOperator(db, flags, { organisation, cell: context.cell });
-    return { installation, ...files.report(), hasPrivateCertificate, migrations, operator };
+    return { installation, ...files.report(), hasPrivateCertificate, migrations, ...operator };
   } finally {
     await db.close();
   }
 }
 
-/** Null if the installation has an operator. Later runs need no name and email address. */
+/** Later runs need no name and email address. A run before a restore has none either, and then no operator. */
 async function ensureOperator(
   db: Db,
   flags: FlagValues,
   { organisation, cell }: { readonly organisation: string; readonly cell: number },
-): Promise<FirstOperator | null> {
-  if (flags['name'] !== undefined && flags['email'] !== undefined) {
-    const request = { email: emailOf(flags), name: requiredText(flags, 'name'), organisation, cell };
-    return createFirstOperator(db, request);
+): Promise<Pick<InitResult, 'operator' | 'hasOperator'>> {
+  if (flags['name'] === undefined || flags['email'] === undefined) {
+    return { operator: null, hasOperator: await hasOperator(db) };
   }
-  if (await hasOperator(db)) return null;
-  throw new CommandError('The installation has no operator yet. Run the command with --name and --email.');
+  const request = { email: emailOf(flags), name: requiredText(flags, 'name'), organisation, cell };
+  return { operator: await createFirstOperator(db, request), hasOperator: true };
 }
 
 /** With a new key, the loss would be noticed only when a stored secret is read. */

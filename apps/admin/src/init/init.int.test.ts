@@ -122,15 +122,16 @@ describe('millrace-admin init', () => {
     expect(text('millrace.env')).toBe(before['millrace.env']?.content.trim());
   });
 
-  it('requires the name and email address while there is no operator', async () => {
+  it('prepares a machine for a restore without creating an operator', async () => {
     const database = urlOfDatabase(server.url, 'millrace');
     await query(database, 'create table aside as table platform_roles; delete from platform_roles');
     onTestFinished(async () => {
       await query(database, 'insert into platform_roles table aside; drop table aside');
     });
-    const refused = await init([]);
-    expect(refused).toMatchObject({ code: exitCodes.refused });
-    expect(refused.err).toContain('The installation has no operator yet.');
+    const prepared = await init([]);
+    expect(prepared).toMatchObject({ code: exitCodes.ok, err: '' });
+    expect(prepared.out).toContain('The installation has no operator. Restore a backup');
+    expect(await query(database, 'select count(*) from users')).toBe('1');
   });
 
   it('refuses to replace lost sealing keys of an existing database', async () => {

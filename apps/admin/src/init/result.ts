@@ -8,8 +8,10 @@ export interface InitResult extends FileReport {
   readonly hasPrivateCertificate: boolean;
   /** The number of migrations that were applied. */
   readonly migrations: number;
-  /** Null if the installation had an operator. */
+  /** Null if this run created none. */
   readonly operator: FirstOperator | null;
+  /** Without the name and email address, a run does not create the first one. */
+  readonly hasOperator: boolean;
 }
 
 export function printResult({ out }: CommandIo, result: InitResult, asJson: boolean): void {
@@ -19,11 +21,12 @@ export function printResult({ out }: CommandIo, result: InitResult, asJson: bool
 const consoleUrl = ({ installation }: InitResult): string => `${installation.publicUrl}/console/`;
 
 function jsonOf(result: InitResult): unknown {
-  const { installation, written, unchanged, edited, migrations, operator } = result;
+  const { installation, written, unchanged, edited, migrations, operator, hasOperator } = result;
   return {
     folder: installation.folder,
     ...{ written, unchanged, edited, migrations },
     consoleUrl: consoleUrl(result),
+    hasOperator,
     operator:
       operator === null
         ? null
@@ -59,7 +62,14 @@ function listOf(title: string, files: readonly string[]): readonly string[] {
   return files.length === 0 ? [] : [`  ${title}:`, ...files.map((file) => `    ${file}`)];
 }
 
-function operatorLines({ operator }: InitResult): readonly string[] {
+function operatorLines({ operator, hasOperator }: InitResult): readonly string[] {
+  if (!hasOperator) {
+    return [
+      'The installation has no operator. Restore a backup, or create an operator:',
+      '  millrace-admin init --name NAME --email ADDRESS',
+      '',
+    ];
+  }
   if (operator === null) {
     return [
       'The installation has an operator, so none was created. If you lost the password or the key:',
