@@ -1,4 +1,4 @@
-import { debianRoots, requireRoot } from '@millrace/release';
+import { debianRootfs, requireRootfs } from '@millrace/release';
 import { importRoot, type ContainerHost, type Ran } from './container-host.ts';
 
 /** Debian with systemd in a container, on which a guide can be followed. It has no network besides loopback. */
@@ -16,7 +16,7 @@ const SHARED = '/root/files';
 /** Starts the machine and waits until systemd has started everything. `shared` is a folder that it can read. */
 export async function startMachine(host: ContainerHost, shared: string): Promise<Machine> {
   const config = ['--cmd', '["/sbin/init"]', '--stop-signal', 'SIGRTMIN+3'];
-  await importRoot(host, IMAGE, requireRoot(debianRoots().machine), config);
+  await importRoot(host, IMAGE, requireRootfs(debianRootfs().machine), config);
   const flags = ['--detach', '--name', NAME, '--systemd=always', '--network=none'];
   await host.must('podman', 'run', ...flags, '--volume', `${shared}:${SHARED}`, IMAGE);
   const run: Machine['run'] = (script) =>

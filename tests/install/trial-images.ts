@@ -1,4 +1,4 @@
-import { debianRoots, requireRoot } from '@millrace/release';
+import { debianRootfs, requireRootfs } from '@millrace/release';
 import { llamaCommand, natsCommand, restateCommand } from '@millrace/services';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -35,7 +35,7 @@ interface ImageRecipe {
 
 /** Makes the images, and returns the variables of the compose file that name them. */
 export async function makeEngineImages(host: ContainerHost): Promise<Readonly<Record<string, string>>> {
-  await importRoot(host, DEBIAN, requireRoot(debianRoots().engines), []);
+  await importRoot(host, DEBIAN, requireRootfs(debianRootfs().engines), []);
   const made: Record<string, string> = {};
   for (const [name, recipe] of Object.entries(await recipesIn(path.join(host.folder, 'engines')))) {
     const image = `localhost/${name}:1`;

@@ -18,9 +18,9 @@ export function readBuildTime(): number {
   return seconds;
 }
 
-/** Files that differ from the commit, which a release would state wrongly. */
+/** Changed and untracked files. */
 export function listChangedFiles(): readonly string[] {
-  return git('status', '--porcelain')
-    .split('\n')
-    .filter((line) => line !== '');
+  const changed = git('ls-files', '--modified', '--others', '--exclude-standard', '--deduplicate');
+  const staged = git('diff', '--cached', '--name-only');
+  return [...changed.split('\n'), ...staged.split('\n')].filter((file) => file !== '');
 }

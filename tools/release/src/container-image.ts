@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { containerSettings } from './container-settings.ts';
 import { normalizeTree } from './files.ts';
-import { installTree, PRODUCT_PLACE } from './install-tree.ts';
+import { installTree, INSTALL_FOLDER } from './install-tree.ts';
 
 export const IMAGE_NAME = 'localhost/millrace-server';
 
@@ -12,10 +12,10 @@ export function imageOf(version: string): string {
   return `${IMAGE_NAME}:${version}`;
 }
 
-/** The user of the processes. Only the places of volumes belong to it. */
+/** The user of the processes. It owns only the mount points of volumes. */
 const USER = '10001:10001';
 /** A new volume gets the owner of the folder at which it is mounted. */
-const volumePlaces = ['/var/lib/millrace/trial', '/var/lib/millrace/restate'];
+const volumeMountPoints = ['/var/lib/millrace/trial', '/var/lib/millrace/restate'];
 
 export interface ContainerImageInput {
   readonly version: string;
@@ -24,16 +24,16 @@ export interface ContainerImageInput {
   readonly server: string;
   /** Folder of `stageCli`. */
   readonly cli: string;
-  /** Tar file of `prepareRoots`. */
-  readonly root: string;
+  /** Tar file of `prepareRootfs`. */
+  readonly rootfs: string;
   /** Time of all files, in seconds. */
   readonly time: number;
   readonly into: string;
 }
 
 /** Makes `millrace-server_VERSION_oci.tar`: one image for every role, whose argument names the program. */
-export function makeContainerImage(input: ContainerImageInput): string {
-  const { version, commit, server, cli, root, time, into } = input;
+export function makeContainerImage(input: ContainerImageInput): void {
+  const { version, commit, server, cli, rootfs, time, into } = input;
   const scratch = fs.mkdtempSync(path.join(into, '.image-'));
   const env = { ...process.env, ...containerSettings(scratch) };
   const buildah: Buildah = (...words) => execFileSync('buildah', words, { env, encoding: 'utf8' }).trim();
@@ -42,15 +42,15 @@ export function makeContainerImage(input: ContainerImageInput): string {
     installTree({ root: tree, server, cli });
     normalizeTree(tree, time);
     const container = buildah('from', 'scratch');
-    buildah('add', container, root, '/');
+    buildah('add', container, rootfs, '/');
     buildah('add', container, tree, '/');
     const empty = path.join(scratch, 'empty');
     fs.mkdirSync(empty);
-    for (const place of volumePlaces) buildah('add', '--chown', USER, container, empty, place);
-    const node = [`${PRODUCT_PLACE}/node/bin/node`, '--max-semi-space-size=8', '--enable-source-maps'];
+    for (const folder of volumeMountPoints) buildah('add', '--chown', USER, container, empty, folder);
+    const node = [`${INSTALL_FOLDER}/node/bin/node`, '--max-semi-space-size=8', '--enable-source-maps'];
     buildah(
       'config',
-      ...['--user', USER, '--workingdir', `${PRODUCT_PLACE}/lib`, '--stop-signal', 'SIGTERM'],
+      ...['--user', USER, '--workingdir', `${INSTALL_FOLDER}/lib`, '--stop-signal', 'SIGTERM'],
       ...['--entrypoint', JSON.stringify(node), '--cmd', 'api.js'],
       ...labels({ version, commit }),
       container,
@@ -59,7 +59,6 @@ export function makeContainerImage(input: ContainerImageInput): string {
     buildah('commit', '--quiet', '--rm', '--timestamp', String(time), container, image);
     const file = path.join(into, `millrace-server_${version}_oci.tar`);
     writeArchive({ buildah, image, scratch, time, file });
-    return file;
   } finally {
     // Mounts of a failed build would keep the folder.
     buildah('rm', '--all');
@@ -83,12 +82,34 @@ interface ArchiveInput {
   readonly file: string;
 }
 
-/** A tar file of the OCI layout. The one that buildah writes has the time of the build, so tar writes it. */
+/**
+ * A tar file of the OCI layout, with the manifest of `docker save`, without which older versions of Docker cannot load it. The tar file
+ * of buildah has the time of the build, so tar writes this one.
+ */
 function writeArchive({ buildah, image, scratch, time, file }: ArchiveInput): void {
   const layout = path.join(scratch, 'layout');
   buildah('push', '--quiet', image, `oci:${layout}:${image}`);
+  fs.writeFileSync(path.join(layout, 'manifest.json'), JSON.stringify([dockerManifest(layout, image)]));
   const order = ['--sort=name', `--mtime=@${String(time)}`, '--owner=0', '--group=0', '--numeric-owner'];
   execFileSync('tar', [...order, '--format=gnu', '-C', layout, '-cf', file, '.']);
+}
+
+function dockerManifest(layout: string, image: string): unknown {
+  const readJson = (file: string): unknown => JSON.parse(fs.readFileSync(path.join(layout, file), 'utf8'));
+  const blobOf = ({ digest }: Descriptor): string => `blobs/${digest.replace(':', '/')}`;
+  const { manifests } = readJson('index.json') as { readonly manifests: readonly [Descriptor] };
+  const { config, layers } = readJson(blobOf(manifests[0])) as ImageManifest;
+  return { Config: blobOf(config), RepoTags: [image], Layers: layers.map(blobOf) };
+}
+
+interface Descriptor {
+  /** As in sha256:HEX. */
+  readonly digest: string;
+}
+
+interface ImageManifest {
+  readonly config: Descriptor;
+  readonly layers: readonly Descriptor[];
 }
 
 type Buildah = (...words: readonly string[]) => string;

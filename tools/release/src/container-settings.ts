@@ -3,12 +3,12 @@ import path from 'node:path';
 
 /** Variables with which buildah and podman keep all images and containers in a folder, apart from those of the machine. */
 export function containerSettings(folder: string): Readonly<Record<string, string>> {
-  const place = (name: string): string => JSON.stringify(path.join(folder, name));
+  const quoted = (name: string): string => JSON.stringify(path.join(folder, name));
   const storage = path.join(folder, 'storage.conf');
   const containers = path.join(folder, 'containers.conf');
   fs.writeFileSync(
     storage,
-    `[storage]\ndriver = "overlay"\ngraphroot = ${place('graph')}\nrunroot = ${place('run')}\n`,
+    `[storage]\ndriver = "overlay"\ngraphroot = ${quoted('graph')}\nrunroot = ${quoted('run')}\n`,
   );
   fs.writeFileSync(
     containers,

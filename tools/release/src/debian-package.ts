@@ -3,15 +3,9 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { normalizeTree, sizeOf } from './files.ts';
-import { installTree, PRODUCT_PLACE } from './install-tree.ts';
+import { installTree, INSTALL_FOLDER } from './install-tree.ts';
 
 const KIB = 1_024;
-
-export interface DebianPackage {
-  readonly file: string;
-  /** Installed, in bytes. */
-  readonly bytes: number;
-}
 
 export interface DebianPackageInput {
   readonly version: string;
@@ -25,7 +19,7 @@ export interface DebianPackageInput {
 }
 
 /** Makes `millrace-server_VERSION_amd64.deb`: the programs, Node, units and system users. */
-export function makeDebianPackage({ version, server, cli, time, into }: DebianPackageInput): DebianPackage {
+export function makeDebianPackage({ version, server, cli, time, into }: DebianPackageInput): void {
   const root = fs.mkdtempSync(path.join(into, '.deb-'));
   try {
     installTree({ root, server, cli });
@@ -38,7 +32,6 @@ export function makeDebianPackage({ version, server, cli, time, into }: DebianPa
     // With this variable, dpkg-deb uses no time of its own.
     const env = { ...process.env, SOURCE_DATE_EPOCH: String(time) };
     execFileSync('dpkg-deb', flags, { env, stdio: ['ignore', 'ignore', 'inherit'] });
-    return { file, bytes };
   } finally {
     fs.rmSync(root, { recursive: true, force: true });
   }
@@ -79,11 +72,11 @@ function controlText({ version, bytes }: { readonly version: string; readonly by
     `Installed-Size: ${String(Math.ceil(bytes / KIB))}`,
     'Section: admin',
     'Priority: optional',
-    // Node needs the libraries, `init` openssl, backups a client of PostgreSQL, the proxy's reload procps.
-    'Depends: libc6 (>= 2.28), libstdc++6, openssl, procps, systemd (>= 252)',
+    // Node: libc6, libstdc++6. init: openssl. Backups: postgresql-client. Reload of the proxy: procps.
+    'Depends: libc6 (>= 2.28), libstdc++6, openssl, postgresql-client, procps, systemd (>= 252)',
     'Recommends: haproxy (>= 2.6), postgresql (>= 15), valkey-server (>= 8)',
     'Description: GPU cloud: rentals, volumes, a marketplace and inference on one ledger',
-    ` The processes of Millrace for one machine, with Node.js in ${PRODUCT_PLACE}.`,
+    ` The processes of Millrace for one machine, with Node.js in ${INSTALL_FOLDER}.`,
     ' Prepare the machine with "millrace-admin init".',
     '',
   ].join('\n');

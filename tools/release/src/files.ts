@@ -13,9 +13,9 @@ export function listPaths(folder: string): readonly string[] {
 /** Gives the folder and everything below it one time, and the modes of a package: readable by all, writable by the owner. */
 export function normalizeTree(folder: string, seconds: number): void {
   for (const file of [folder, ...listPaths(folder)]) {
-    const { mode } = fs.lstatSync(file);
-    const isOpen = fs.lstatSync(file).isDirectory() || (mode & 0o100) !== 0;
-    fs.chmodSync(file, isOpen ? 0o755 : 0o644);
+    const found = fs.lstatSync(file);
+    const isExecutable = found.isDirectory() || (found.mode & 0o100) !== 0;
+    fs.chmodSync(file, isExecutable ? 0o755 : 0o644);
     fs.utimesSync(file, seconds, seconds);
   }
 }

@@ -1,5 +1,5 @@
 export { serverPrograms } from './bundle-server.ts';
 export { containerSettings } from './container-settings.ts';
-export { debianRoots, requireRoot } from './debian-roots.ts';
+export { debianRootfs, requireRootfs } from './debian-rootfs.ts';
 export { makeRelease } from './make-release.ts';
 export { stageServer, type StagedServer } from './stage-server.ts';

@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
-/** Where a machine and an image have the product. */
-export const PRODUCT_PLACE = '/usr/lib/millrace';
+/** The folder of the product, on a machine and in the image. */
+export const INSTALL_FOLDER = '/usr/lib/millrace';
 
 export interface InstallTreeInput {
   readonly root: string;
@@ -16,7 +16,7 @@ export interface InstallTreeInput {
 
 /** Writes the product's folder below `root`: programs, Node, the tenants' command, and the proxy's configuration. */
 export function installTree({ root, server, cli }: InstallTreeInput): void {
-  const product = path.join(root, PRODUCT_PLACE);
+  const product = path.join(root, INSTALL_FOLDER);
   fs.cpSync(server, product, { recursive: true });
   fs.cpSync(cli, path.join(product, 'cli'), { recursive: true });
   fs.cpSync(path.join(productFolder, 'deploy/proxy'), path.join(product, 'deploy/proxy'), {

@@ -2,7 +2,7 @@ import { productFolder } from '@millrace/platform/release';
 import { parseArgs } from 'node:util';
 import path from 'node:path';
 import { listChangedFiles, readBuildTime } from './build-time.ts';
-import { prepareRoots } from './debian-roots.ts';
+import { prepareRootfs } from './debian-rootfs.ts';
 import { makeRelease } from './make-release.ts';
 import { stageServer } from './stage-server.ts';
 
@@ -11,7 +11,7 @@ npm run release -- prepare
 npm run release -- server [--into FOLDER]
 
   all       makes every file of a release of this commit (default)
-  prepare   makes the Debian roots that \`all\` and its tests need; needs network and root
+  prepare   makes the Debian file systems that \`all\` and its tests need; needs a network, run as root
   server    writes only the programs of a server as JavaScript, with the files that they read at run time
 
   --into FOLDER     default: .millrace/release/all, or .millrace/release/server
@@ -36,7 +36,7 @@ function folderFor(name: string): string {
 async function runCommand(): Promise<void> {
   switch (command) {
     case 'prepare':
-      process.stdout.write(`${Object.values(prepareRoots()).join('\n')}\n`);
+      process.stdout.write(`${Object.values(prepareRootfs()).join('\n')}\n`);
       return;
     case 'server': {
       const folder = folderFor('server');
@@ -49,7 +49,7 @@ async function runCommand(): Promise<void> {
     default: {
       const [changed] = listChangedFiles();
       if (changed !== undefined) {
-        throw new Error(`The release would not be that of its commit: ${changed} is not committed.`);
+        throw new Error(`Commit or remove ${changed} first: a release contains only committed files.`);
       }
       const into = folderFor('all');
       const secretKey = values['sign-with'] ?? null;

@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { containerSettings } from './container-settings.ts';
 import { makeRelease } from './make-release.ts';
 
 const TIME = 1_700_000_000;
@@ -35,10 +36,10 @@ function fileOf(ending: string): string {
   return fs.readdirSync(first).find((name) => name.endsWith(ending)) ?? expect.fail(`no file ${ending}`);
 }
 
-interface Bill {
+interface Sbom {
   readonly components: readonly { readonly purl: string; readonly licenses?: readonly unknown[] }[];
 }
-const billOf = (name: string): Bill => JSON.parse(read(`_${name}.cdx.json`)) as Bill;
+const sbomFile = (name: string): Sbom => JSON.parse(read(`_${name}.cdx.json`)) as Sbom;
 
 /** Unpacks the Debian package and returns its folder. */
 function unpack(): string {
@@ -49,7 +50,7 @@ function unpack(): string {
 
 test('makeRelease: two releases in different folders are equal, byte by byte', () => {
   expect(fs.readFileSync(path.join(second, 'SHA256SUMS'), 'utf8')).toBe(read('SHA256SUMS'));
-  // 16 is one line for each file besides the checksums and their signature.
+  // One line for each file, except the checksums and their signature.
   expect(read('SHA256SUMS').trim().split('\n')).toHaveLength(fs.readdirSync(first).length - 2);
 });
 
@@ -75,7 +76,7 @@ test('makeRelease: the signature and the checksums are right, and a changed file
   expect(verify(tampered).stderr).toContain('Signature verification failed');
 });
 
-test('makeRelease: the bill of materials is valid, and names exactly the packages in the source maps', async () => {
+test('makeRelease: the SBOM is valid, names every package in the source maps, and of others only known ones', async () => {
   const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot6);
   for (const name of ['amd64', 'oci']) expect(await validator.validate(read(`_${name}.cdx.json`))).toBeNull();
   const maps = fs.globSync(path.join(unpack(), 'usr/lib/millrace/lib/**/*.map'));
@@ -85,10 +86,10 @@ test('makeRelease: the bill of materials is valid, and names exactly the package
   });
   const inMaps = new Set(sources);
   expect(inMaps.size).toBeGreaterThan(50);
-  const inBill = new Set(billOf('amd64').components.map(({ purl }) => nameOf(purl)));
-  expect([...inMaps].filter((name) => !inBill.has(name))).toEqual([]);
+  const inSbom = new Set(sbomFile('amd64').components.map(({ purl }) => nameOf(purl)));
+  expect([...inMaps].filter((name) => !inSbom.has(name))).toEqual([]);
   // The bundles of the console and the command line have no maps: the bundler's own lists name their packages.
-  const others = [...inBill].filter((name) => !inMaps.has(name));
+  const others = [...inSbom].filter((name) => !inMaps.has(name));
   expect(others).toEqual(expect.arrayContaining(['react-dom', 'node', 'dejavu-fonts-ttf']));
   expect(others.filter((name) => !isInConsole(name) && !knownOthers.has(name))).toEqual([]);
 });
@@ -105,14 +106,28 @@ function isInConsole(name: string): boolean {
   return modules.includes(`node_modules/${name}/`);
 }
 
-test('makeRelease: the bill of the image also names its Debian packages', () => {
-  const extra = billOf('oci').components.length - billOf('amd64').components.length;
-  const debian = billOf('oci').components.filter(({ purl }) => purl.startsWith('pkg:deb/debian/'));
+test('makeRelease: the SBOM of the image also names its Debian packages', () => {
+  const extra = sbomFile('oci').components.length - sbomFile('amd64').components.length;
+  const debian = sbomFile('oci').components.filter(({ purl }) => purl.startsWith('pkg:deb/debian/'));
   expect(debian).toHaveLength(extra);
   expect(debian.some(({ purl }) => purl.startsWith('pkg:deb/debian/libc6@'))).toBe(true);
 });
 
-test('makeRelease: the Debian package belongs to root and contains no secret and no TypeScript', () => {
+test('makeRelease: a container engine loads the image in both formats, with its name', () => {
+  const archive = path.join(first, fileOf('_oci.tar'));
+  const folder = path.join(scratch, 'images');
+  fs.mkdirSync(folder);
+  const env = { ...process.env, ...containerSettings(folder) };
+  const podman = (...words: readonly string[]): string =>
+    execFileSync('podman', words, { env, encoding: 'utf8' });
+  for (const format of ['oci-archive', 'docker-archive']) {
+    podman('pull', '--quiet', `${format}:${archive}`);
+    expect(podman('images', '--format', '{{.Repository}}')).toContain('localhost/millrace-server');
+    podman('rmi', '--all');
+  }
+});
+
+test('makeRelease: the Debian package belongs to root, without TypeScript, key files and files that others may write', () => {
   const listed = execFileSync('dpkg-deb', ['--contents', path.join(first, fileOf('.deb'))], {
     encoding: 'utf8',
     maxBuffer: 16_777_216,

@@ -3,15 +3,9 @@ import { productFolder } from '@millrace/platform/release';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import {
-  billOfMaterials,
-  debianComponents,
-  nodeComponent,
-  npmComponent,
-  type Component,
-} from './bill-of-materials.ts';
+import { sbomOf, debianComponents, nodeComponent, npmComponent, type Component } from './sbom.ts';
 import { IMAGE_NAME, imageOf, makeContainerImage } from './container-image.ts';
-import { debianRoots, requireRoot } from './debian-roots.ts';
+import { debianRootfs, requireRootfs } from './debian-rootfs.ts';
 import { makeDebianPackage } from './debian-package.ts';
 import { signChecksums, writeChecksums } from './signatures.ts';
 import { stageServer } from './stage-server.ts';
@@ -27,16 +21,16 @@ export interface ReleaseInput {
 
 /** Writes every file of a release to `into`, which must be absent or empty. */
 export async function makeRelease({ into, time, secretKey, print }: ReleaseInput): Promise<void> {
-  if (fs.existsSync(into) && fs.readdirSync(into).length > 0) throw new Error(`${into} is not empty.`);
-  const root = requireRoot(debianRoots().image);
+  if (fs.existsSync(into) && fs.readdirSync(into).length > 0) {
+    throw new Error(`${into} is not empty. Delete it, or pass --into with another folder.`);
+  }
+  const rootfs = requireRootfs(debianRootfs().image);
   fs.mkdirSync(into, { recursive: true });
   const scratch = fs.mkdtempSync(`${into}.partial-`);
   try {
-    const [server, cli, sdk] = ['server', 'cli', 'sdk'].map((name) => path.join(scratch, name)) as [
-      string,
-      string,
-      string,
-    ];
+    const server = path.join(scratch, 'server');
+    const cli = path.join(scratch, 'cli');
+    const sdk = path.join(scratch, 'sdk');
     const staged = await stageServer(server);
     const { version, commit } = staged;
     const components = [...staged.packages, ...(await stageCli(cli))].map(npmComponent);
@@ -47,16 +41,16 @@ export async function makeRelease({ into, time, secretKey, print }: ReleaseInput
     print('npm packages');
     makeDebianPackage({ version, server, cli, time, into });
     print('Debian package');
-    makeContainerImage({ version, commit, server, cli, root, time, into });
+    makeContainerImage({ version, commit, server, cli, rootfs, time, into });
     print('container image');
-    const writeBill = (name: string, content: readonly Component[]): void =>
+    const writeSbom = (name: string, content: readonly Component[]): void =>
       fs.writeFileSync(
         path.join(into, `millrace-server_${version}_${name}.cdx.json`),
-        billOfMaterials({ version, time, components: content }),
+        sbomOf({ version, time, components: content }),
       );
-    writeBill('amd64', components);
-    writeBill('oci', [...components, ...debianComponents(root)]);
-    print('bills of materials');
+    writeSbom('amd64', components);
+    writeSbom('oci', [...components, ...debianComponents(rootfs)]);
+    print('SBOMs');
     const compose = fs.readFileSync(path.join(productFolder, 'deploy/compose/compose.yaml'), 'utf8');
     fs.writeFileSync(
       path.join(into, 'compose.yaml'),

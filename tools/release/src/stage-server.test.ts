@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** The folder of the release only: nothing from the repository, the environment or a package folder above it. */
+/** Runs a program of the staged folder outside the repository, with an empty environment. */
 async function start(program: string, args: readonly string[] = []) {
   const file = path.join(folder, 'lib', `${program}.js`);
   const outcome = promisify(execFile)(process.execPath, [file, ...args], { cwd: '/', env: {} });
@@ -121,11 +121,11 @@ test('stageServer: is at most 80 MiB large', () => {
 });
 
 test('stageServer: replaces an earlier build, but no other folder', async () => {
-  const other = path.join(scratch, 'thesis');
+  const other = path.join(scratch, 'unrelated');
   mkdirSync(other);
-  writeFileSync(path.join(other, 'thesis.txt'), 'years of work');
+  writeFileSync(path.join(other, 'other.txt'), 'other content');
   await expect(stageServer(other)).rejects.toThrow('not of an earlier build');
   await stageServer(folder);
   expect(readdirSync(scratch).filter((name) => name.includes('partial'))).toEqual([]);
-  expect(readFileSync(path.join(other, 'thesis.txt'), 'utf8')).toBe('years of work');
+  expect(readFileSync(path.join(other, 'other.txt'), 'utf8')).toBe('other content');
 });

@@ -12,7 +12,7 @@ export interface Component {
   readonly license: string | null;
 }
 
-export interface BillInput {
+export interface SbomInput {
   readonly version: string;
   /** Time of the release, in seconds. */
   readonly time: number;
@@ -21,18 +21,18 @@ export interface BillInput {
 
 const MILLISECONDS = 1_000;
 
-/** A list of components as CycloneDX 1.6. */
-export function billOfMaterials({ version, time, components }: BillInput): string {
-  const bill = new Models.Bom();
-  bill.metadata.timestamp = new Date(time * MILLISECONDS);
-  bill.metadata.component = new Models.Component(Enums.ComponentType.Application, 'millrace-server', {
+/** The components as a software bill of materials (SBOM) in CycloneDX 1.6. */
+export function sbomOf({ version, time, components }: SbomInput): string {
+  const sbom = new Models.Bom();
+  sbom.metadata.timestamp = new Date(time * MILLISECONDS);
+  sbom.metadata.component = new Models.Component(Enums.ComponentType.Application, 'millrace-server', {
     version,
     bomRef: `millrace-server@${version}`,
   });
-  for (const each of components) bill.components.add(componentOf(each));
+  for (const each of components) sbom.components.add(componentOf(each));
   const format = new Serialize.JSON.Normalize.Factory(Spec.Spec1dot6);
   // Without `sortLists` the order would be that of the bundler.
-  const text = new Serialize.JsonSerializer(format).serialize(bill, { sortLists: true, space: 2 });
+  const text = new Serialize.JsonSerializer(format).serialize(sbom, { sortLists: true, space: 2 });
   return `${text}\n`;
 }
 
@@ -58,9 +58,9 @@ export function nodeComponent(): Component {
   return { name: 'node', version, license: 'MIT', purl: `pkg:generic/node@${version}` };
 }
 
-/** The Debian packages in a root of `prepareRoots`. */
-export function debianComponents(root: string): readonly Component[] {
-  const text = execFileSync('tar', ['-xOf', root, './var/lib/dpkg/status.d'], { encoding: 'utf8' });
+/** The Debian packages in a file of `prepareRootfs`. */
+export function debianComponents(rootfs: string): readonly Component[] {
+  const text = execFileSync('tar', ['-xOf', rootfs, './var/lib/dpkg/status.d'], { encoding: 'utf8' });
   return text
     .split(/^(?=Package: )/m)
     .filter((entry) => entry !== '')

@@ -4,16 +4,16 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** Root file systems of Debian 12, made once on a machine, because only this step needs a network. */
+/** File systems of Debian 12, made once on a machine, because only this step needs a network. */
 
 const SUITE = 'bookworm';
-/** mmdebstrap writes no newer file times, so that two roots of the same packages are equal. */
+/** mmdebstrap writes no newer file times, so that two file systems of the same packages are equal. */
 const TIME = '1700000000';
 
 /** Libraries of Node, without a shell or a package manager. */
 const imagePackages = ['base-files', 'netbase', 'tzdata', 'libc6', 'libstdc++6', 'libgcc-s1'];
 
-/** Packages that the guide installs. The root has only their files for apt. */
+/** Packages that the guide installs. The file system has only their files for apt. */
 const downloadedPackages = [
   'postgresql',
   'haproxy',
@@ -28,7 +28,7 @@ const downloadedPackages = [
 
 const enginePackages = ['postgresql-15', `valkey-server/${SUITE}-backports`];
 
-/** Programs that scan images read the packages from this folder, because the root has no database of dpkg. */
+/** Programs that scan images read the packages from this folder, because the file system has no database of dpkg. */
 const recordPackages = [
   'cd "$1/var/cache/apt/archives"',
   'mkdir -p "$1/var/lib/dpkg/status.d"',
@@ -37,7 +37,7 @@ const recordPackages = [
   'find doc -type f ! -name copyright -delete',
 ].join(' && ');
 
-export interface DebianRoots {
+export interface DebianRootfs {
   /** Tar file with the files below our image. */
   readonly image: string;
   /** Tar file with a Debian that starts with systemd, on which tests install the package. */
@@ -46,7 +46,7 @@ export interface DebianRoots {
   readonly engines: string;
 }
 
-const recipes: Readonly<Record<keyof DebianRoots, readonly string[]>> = {
+const recipes: Readonly<Record<keyof DebianRootfs, readonly string[]>> = {
   image: ['--variant=extract', `--include=${imagePackages.join(',')}`, `--extract-hook=${recordPackages}`],
   machine: [
     '--variant=minbase',
@@ -63,31 +63,31 @@ const recipes: Readonly<Record<keyof DebianRoots, readonly string[]>> = {
   ],
 };
 
-export function debianRoots(): DebianRoots {
-  return { image: placeOf('image'), machine: placeOf('machine'), engines: placeOf('engines') };
+export function debianRootfs(): DebianRootfs {
+  return { image: fileOf('image'), machine: fileOf('machine'), engines: fileOf('engines') };
 }
 
 /** A changed recipe has another file. */
-function placeOf(name: keyof DebianRoots): string {
+function fileOf(name: keyof DebianRootfs): string {
   const digest = createHash('sha256').update(recipes[name].join('\n')).digest('hex').slice(0, 8);
   return path.join(defaultCacheDir(), 'release', `${name}-root-${digest}.tar`);
 }
 
-export function requireRoot(file: string): string {
+export function requireRootfs(file: string): string {
   if (fs.existsSync(file)) return file;
   throw new Failure(`${file} does not exist.`, 'Make it, with network: npm run release -- prepare');
 }
 
-/** Makes the roots that are missing. */
-export function prepareRoots(): DebianRoots {
-  const roots = debianRoots();
-  makeRoot(roots.image, recipes.image);
-  makeRoot(roots.machine, recipes.machine);
-  makeRoot(roots.engines, recipes.engines);
-  return roots;
+/** Makes the file systems that are missing. */
+export function prepareRootfs(): DebianRootfs {
+  const files = debianRootfs();
+  makeRootfs(files.image, recipes.image);
+  makeRootfs(files.machine, recipes.machine);
+  makeRootfs(files.engines, recipes.engines);
+  return files;
 }
 
-function makeRoot(file: string, options: readonly string[]): void {
+function makeRootfs(file: string, options: readonly string[]): void {
   if (fs.existsSync(file)) return;
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const sources = path.join(path.dirname(file), 'debian.sources');
