@@ -51,7 +51,7 @@ export interface FoundFile {
   readonly modifiedMs: number;
 }
 
-/** A call on a mount whose server is gone does not return. */
+/** A call on a network mount without its server does not return. */
 export type Unresponsive = 'unresponsive';
 
 /** Everything beyond the files of the folder, so that tests can inject faults. */

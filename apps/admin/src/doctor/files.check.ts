@@ -143,12 +143,20 @@ async function exposedSettings({ installation, effects }: CheckContext): Promise
     if (settings.length === 0 || typeof stats === 'string') return [];
     const role = roles.find((each) => files[each].path === path && each !== 'admin');
     const user = role === undefined ? null : await effects.identityOf(userOf(role));
-    const isOwnGroup = stats.gid === 0 || user?.gids.includes(stats.gid) === true;
-    if ((stats.mode & (isOwnGroup ? 0o004 : 0o044)) === 0) return [];
+    if (!canOthersRead(stats, user?.gids ?? [])) return [];
     const problem = `${path} contains ${settings.join(' and ')}, and its mode is ${modeOf(stats)}.`;
     return [finding('secret-in-settings', path, problem, { file: path, setting: settings[0] ?? '' })];
   });
   return (await Promise.all(findings)).flat();
+}
+
+/** Others than root and the user with these groups. */
+export function canOthersRead(
+  { mode, gid }: Pick<Stats, 'mode' | 'gid'>,
+  groupsOfUser: readonly number[],
+): boolean {
+  const isOwnGroup = gid === 0 || groupsOfUser.includes(gid);
+  return (mode & (isOwnGroup ? 0o004 : 0o044)) !== 0;
 }
 
 function invalidSettings(installation: Installation, role: Role): readonly Finding[] {

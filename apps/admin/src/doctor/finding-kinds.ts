@@ -15,7 +15,7 @@ const files = {
   'env-file-missing': {
     meaning: 'A file with the settings of a process does not exist.',
     remedy:
-      'If this machine has all roles, run `millrace-admin init --folder {folder}`. Otherwise restore it from a backup, or delete the folder of a role that has moved to another machine.',
+      'On a machine with all roles: `millrace-admin init --folder {folder}`. On another one, restore it, or delete the folder of the role.',
   },
   'env-file-unreadable': {
     meaning: 'A file with settings cannot be read by this command.',
@@ -138,9 +138,9 @@ const processes = {
   },
   'public-unreachable-from-here': {
     meaning:
-      'The public address does not answer from this machine, which does not have it: it is behind NAT or runs no proxy. Clients may reach it.',
+      'The public address is not one of this machine, and does not answer from it. Behind NAT, clients may reach it.',
     remedy:
-      'Run `curl -kI {url}` on another machine. If it fails, check the firewall and the forwarding of ports. If it works and the proxy is here, add the line `127.0.0.1 {host}` to `/etc/hosts`, so that this command checks the proxy.',
+      'Run `curl -kI {url}` on another machine. If that works, add `127.0.0.1 {host}` to `/etc/hosts` of this one, to check its proxy.',
   },
   'public-redirect': {
     meaning: 'The public address without TLS does not redirect to the one with TLS.',

@@ -42,10 +42,13 @@ const fragmentsOf: Readonly<Record<Role, readonly AnyFragment[]>> = {
   admin: [cellConfig, natsNamesConfig, postgresConfig],
 };
 
+const namesOfSecrets = ({ variables }: AnyFragment): readonly string[] =>
+  Object.values(variables).flatMap(({ env, secret }) => (secret === true ? [env] : []));
+
 /** The settings that are secrets. Each may also be in a file, which `NAME_FILE` names. */
 export const secretSettings: ReadonlySet<string> = new Set(
   [...Object.values(fragmentsOf).flat(), postgresOwnerConfig, postgresAdministratorConfig].flatMap(
-    ({ variables }) => Object.values(variables).flatMap(({ env, secret }) => (secret === true ? [env] : [])),
+    namesOfSecrets,
   ),
 );
 

@@ -29,7 +29,7 @@ export const publicAddressCheck: Check = {
   },
 };
 
-/** A router may not lead connections to the public address back to the machine from which they come. */
+/** Behind NAT, connections from the machine to its own public address can fail although those of clients work. */
 async function unreachable({ effects }: CheckContext, url: string): Promise<Finding> {
   const { host } = addressOf(url, 443);
   const causes = ['certificate-*@public', 'ca-*'];

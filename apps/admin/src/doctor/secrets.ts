@@ -55,9 +55,13 @@ function readText(path: string): string {
 
 /** The passwords in one or several URLs, and the tokens in those of NATS. */
 function passwordsIn(text: string): readonly string[] {
-  const logins = text.matchAll(/\w+:\/\/[^/@:\s]*:([^/@\s]+)@|(?:nats|tls):\/\/([^/@:\s]+)@/g);
-  return [...logins].flatMap(([, password, token]) => {
-    const secret = password ?? token ?? '';
+  const [scheme = '', ...rests] = text.split('://');
+  return rests.flatMap((rest, index) => {
+    const [login] = /^[^/@\s]+(?=@)/.exec(rest) ?? [];
+    if (login === undefined) return [];
+    const isNats = /(?:nats|tls)$/.test(rests[index - 1] ?? scheme);
+    if (!login.includes(':') && !isNats) return [];
+    const secret = login.slice(login.indexOf(':') + 1);
     return [secret, decoded(secret)];
   });
 }

@@ -26,7 +26,7 @@ export const systemEffects: Effects = {
   hasSystemd: () => existsSync('/run/systemd/system'),
 };
 
-/** With a child process, because a call on a mount whose server is gone would also block the end of this process. */
+/** In a child process, because a call on a mount without its server would also block the end of this process. */
 async function freeSpace(folder: string): Promise<FreeSpace | Unresponsive | null> {
   const results = await Promise.all([
     run('stat', ['--file-system', '--format=%S %a %b', folder]),
