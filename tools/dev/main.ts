@@ -9,7 +9,7 @@ import { migrationText, prepareDemo } from './src/demo.ts';
 import { collectEmails } from './src/mail.ts';
 import { seedModel } from './src/models.ts';
 import { choosePorts, type DevPorts } from './src/ports.ts';
-import { sealingSettings } from './src/sealing.ts';
+import { sealingSettings } from './src/demo-secrets.ts';
 import { saveDemo, readDemo, type Demo } from './src/seed.ts';
 
 const root = join(import.meta.dirname, '..', '..');

@@ -5,7 +5,7 @@ import { createDb } from '@millrace/platform/db';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { createSealer } from '@millrace/platform/secrets';
-import { sealingKeyOf } from './sealing.ts';
+import { sealingKeyOf } from './demo-secrets.ts';
 
 /** Fills a new database with the history of the demo. Returns whether the database belongs to a demo. */
 export async function prepareHistory(

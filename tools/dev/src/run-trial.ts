@@ -7,10 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { trialBanner } from './banner.ts';
 import { migrationText, prepareDemo } from './demo.ts';
 import { DEMO_MODEL, seedModel } from './models.ts';
-import { sealingSettings } from './sealing.ts';
-import { ensureFile, saveTrialSettings } from './trial-settings.ts';
+import { sealingSettings } from './demo-secrets.ts';
+import { ensureSecret } from './secret-file.ts';
+import { saveTrialSettings } from './trial-settings.ts';
 
-/** All services share one loopback network. deploy/compose/compose.yaml has the same ports. */
+/** All services share one loopback network. The ports are those of deploy/compose/compose.yaml, and defaults of the processes. */
 const API_URL = 'http://127.0.0.1:8080';
 const WORKER_HEALTH_URL = 'http://127.0.0.1:8081';
 const GATEWAY_HEALTH_URL = 'http://127.0.0.1:8083';
@@ -37,7 +38,7 @@ export interface TrialFiles {
 /** Prepares the trial, adds its model when the roles are ready, prints the address, and runs until it is stopped. */
 export async function runTrial({ folder, settingsFile, identityFile }: TrialFiles): Promise<never> {
   const postgresUrl = setting('MILLRACE_POSTGRES_URL');
-  const identityKey = ensureFile(identityFile, createIdentityKey);
+  const identityKey = ensureSecret(identityFile, createIdentityKey);
   await waitFor('PostgreSQL', () => canConnect(new URL(postgresUrl)));
   print(migrationText(await migrate(postgresUrl)));
   const sealingFile = join(folder, 'sealing.key');

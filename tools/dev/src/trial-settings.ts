@@ -1,5 +1,6 @@
 import { readBuildInfo } from '@millrace/platform/release';
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { writeSecret } from './secret-file.ts';
 
 /** Settings that the trial creates: secrets, and the simulated machines. They are the same for all roles. */
 export type TrialSettings = Readonly<Record<string, string>>;
@@ -25,16 +26,4 @@ export function readTrialSettings(file: string, release = thisRelease()): TrialS
   if (!existsSync(file)) return null;
   const saved = JSON.parse(readFileSync(file, 'utf8')) as Saved;
   return saved.release === release ? saved.settings : null;
-}
-
-/** Returns the content of a file that is created once. */
-export function ensureFile(file: string, create: () => string): string {
-  if (!existsSync(file)) writeSecret(file, create());
-  return readFileSync(file, 'utf8');
-}
-
-/** The rename makes the write atomic, because containers wait for the files. */
-function writeSecret(file: string, content: string): void {
-  writeFileSync(`${file}.new`, content, { mode: 0o600 });
-  renameSync(`${file}.new`, file);
 }

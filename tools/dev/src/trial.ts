@@ -9,7 +9,7 @@ import { readTrialSettings } from './trial-settings.ts';
 const roles = ['api', 'worker', 'gateway'];
 const POLL_MS = 200;
 const EXIT_USAGE = 64;
-/** Volumes of deploy/compose/compose.yaml. Only Restate can read the second one besides the roles. */
+/** Volumes of deploy/compose/compose.yaml. Only this program and Restate mount the second one. */
 const folder = '/var/lib/millrace/trial';
 const settingsFile = join(folder, 'settings.json');
 const identityFile = '/var/lib/millrace/restate/identity.pem';

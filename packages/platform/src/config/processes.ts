@@ -27,7 +27,7 @@ import { leaseValkeyConfig, optionalLeaseValkeyConfig, valkeyConfig } from './va
 import { values } from './values.ts';
 import { webhooksConfig } from './webhooks.ts';
 
-/** The settings of each process, without those that only its own code reads. Doctor checks them too. */
+/** Settings that a process shares with others, or that `millrace-admin doctor` checks. The rest is in the config.ts of each app. */
 
 const commonFragments = [
   cellConfig,
@@ -40,7 +40,7 @@ const commonFragments = [
   telemetryConfig,
 ] as const;
 
-const controlFragments = [
+const apiAndWorkerFragments = [
   ...commonFragments,
   fleetConfig,
   invoicesConfig,
@@ -55,7 +55,7 @@ const controlFragments = [
 ] as const;
 
 export const apiFragments = [
-  ...controlFragments,
+  ...apiAndWorkerFragments,
   authConfig,
   catalogConfig,
   consoleConfig,
@@ -66,7 +66,7 @@ export const apiFragments = [
 ] as const;
 
 export const workerFragments = [
-  ...controlFragments,
+  ...apiAndWorkerFragments,
   caddyConfig,
   optionalLeaseValkeyConfig,
   restateConfig,
@@ -76,7 +76,7 @@ export const workerFragments = [
 /** The gateway opens no database. */
 export const gatewayFragments = [...commonFragments, httpConfig, inferenceConfig, leaseValkeyConfig] as const;
 
-/** The api serves its health on its own port. */
+/** The api has no health port: it serves its health on MILLRACE_HTTP_PORT. */
 export const healthPorts = {
   worker: {
     env: 'MILLRACE_WORKER_HEALTH_PORT',

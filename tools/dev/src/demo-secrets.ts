@@ -1,13 +1,13 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { SealingKey } from '@millrace/platform/secrets';
-import { ensureFile } from './trial-settings.ts';
+import { ensureSecret } from './secret-file.ts';
 
 const KEY_ID = 'dev';
 const KEY_BYTES = 32;
 
 /** Created once, so that sealed secrets stay readable and sessions valid after the next start. */
 function readOrCreateKey(file: string): string {
-  return ensureFile(file, () => randomBytes(KEY_BYTES).toString('base64'));
+  return ensureSecret(file, () => randomBytes(KEY_BYTES).toString('base64'));
 }
 
 export function sealingKeyOf(file: string): SealingKey {
