@@ -76,7 +76,7 @@ export const postgresKinds = {
   },
   'backup-missing': {
     meaning: 'There is no backup of the database.',
-    remedy: '`millrace-admin backup`, then `systemctl enable --now millrace-backup.timer`.',
+    remedy: '`millrace-admin backup`, then `systemctl start millrace-backup.timer`.',
   },
   'backup-old': {
     meaning: 'The newest backup is older than 26 hours.',

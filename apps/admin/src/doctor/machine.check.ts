@@ -71,22 +71,18 @@ async function checkUnit({ effects }: CheckContext, unit: string): Promise<reado
   const values = new Map(
     (shown?.output ?? '').split('\n').map((line) => line.split('=') as [string, string]),
   );
-  // An engine may run on another machine, or have been started in another way.
+  // An engine may run on another machine, or have been started in another way. An operator may have masked a unit.
   if (values.get('LoadState') !== 'loaded') return [];
   const name = unit.replace('.service', '');
   const limit = Number(values.get('LimitNOFILE'));
   const hasFewFiles =
     !Number.isNaN(limit) && limit > 0 && limit < FILE_LIMIT && !/\.(?:timer|target)$/.test(unit);
   const state = values.get('UnitFileState') ?? '';
-  // The target starts them.
-  const isStartedByTarget = state === 'disabled' && unit.startsWith('millrace-');
   return [
     ...(values.get('ActiveState') === 'failed'
       ? [finding('unit-failed', name, `${unit} has failed.`, { unit })]
       : []),
-    ...((state === 'disabled' && !isStartedByTarget) || state === 'masked'
-      ? [finding('unit-disabled', name, `${unit} is ${state}.`, { unit })]
-      : []),
+    ...(state === 'disabled' ? [finding('unit-disabled', name, `${unit} is ${state}.`, { unit })] : []),
     ...(hasFewFiles ? [finding('file-limit', name, `${unit} may open only ${limit} files.`, { unit })] : []),
   ];
 }
