@@ -51,6 +51,12 @@ function addSystemFiles(root: string): void {
   const documents = path.join(root, 'usr/share/doc/millrace-server');
   copy(path.join(productFolder, 'CHANGELOG.md'), path.join(documents, 'CHANGELOG.md'));
   copy(path.join(productFolder, 'LICENSE'), path.join(documents, 'copyright'));
+  // Messages of millrace-admin name files in docs/.
+  for (const folder of ['guides', 'runbooks']) {
+    fs.cpSync(path.join(productFolder, 'docs', folder), path.join(documents, 'docs', folder), {
+      recursive: true,
+    });
+  }
   fs.mkdirSync(path.join(root, 'etc/millrace'), { recursive: true });
 }
 
