@@ -61,7 +61,8 @@ export async function openContainerHost(): Promise<ContainerHost> {
       await runInside('podman', 'rm', '--force', '--all', '--time', '5');
       holder.kill('SIGKILL');
       await once(holder, 'exit');
-      await rm(folder, { recursive: true, force: true });
+      // A process of podman that cleans up after a container may still write.
+      await rm(folder, { recursive: true, force: true, maxRetries: 20 });
     },
   };
 }
