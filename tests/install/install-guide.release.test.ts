@@ -1,71 +1,30 @@
-import { chatModel, llamaCommand, natsCommand, restateCommand } from '@millrace/services';
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openContainerHost, type ContainerHost } from './container-host.ts';
-import { startMachine, type Machine } from './machine.ts';
-import { releaseFiles } from './release-files.ts';
+import {
+  openGuideMachine,
+  readGuide,
+  report,
+  SLOW_MS,
+  startLlama,
+  waitUntilReady,
+  type GuideMachine,
+} from './guide-machine.ts';
 
 // Follows the guide on a Debian machine without git, npm and Node. The tests are in the order of the guide, and each continues where
 // the one before it ended.
 
-const repository = path.join(import.meta.dirname, '../..');
-const guide = readFileSync(path.join(repository, 'docs/guides/install.md'), 'utf8');
+const guide = readGuide('install.md');
+const follow = (heading: string): Promise<string> => guide.follow(machine, heading);
 const MIB = 1_048_576;
 const MAX_PACKAGE_MIB = 80;
-const SLOW_MS = 300_000;
 
-let host: ContainerHost;
-let machine: Machine;
-let shared: string;
+let machine: GuideMachine;
 
 beforeAll(async () => {
-  host = await openContainerHost();
-  shared = path.join(host.folder, 'files');
-  mkdirSync(shared);
-  for (const file of await releaseFiles(host.folder))
-    copyFileSync(file, path.join(shared, path.basename(file)));
-  // The reader downloads these two programs, and has an engine and a DNS name.
-  copyFileSync(natsCommand('').file, path.join(shared, 'nats-server'));
-  copyFileSync(restateCommand('').file, path.join(shared, 'restate-server'));
-  signAsReader(shared);
-  machine = await startMachine(host, shared);
-  await machine.must('echo 127.0.0.1 cloud.example.com >> /etc/hosts');
+  machine = await openGuideMachine();
 });
-afterAll(() => host[Symbol.asyncDispose]());
-
-/** Signs with a key of the test as the publisher does with theirs. */
-function signAsReader(folder: string): void {
-  const [publicKey, secretKey] = ['millrace.pub', 'millrace.key'].map((name) => path.join(folder, name)) as [
-    string,
-    string,
-  ];
-  execFileSync('minisign', ['-G', '-W', '-f', '-p', publicKey, '-s', secretKey], { stdio: 'ignore' });
-  execFileSync('minisign', ['-S', '-s', secretKey, '-m', path.join(folder, 'SHA256SUMS')], {
-    stdio: 'ignore',
-  });
-}
-
-/** Printed with the results of the tests, and not compared with a limit, because it depends on the machine. */
-const report = (line: string): void => void process.stderr.write(`${line.trim()}\n`);
-
-/** The commands below a heading of the guide, without those that need the internet or an earlier installation. */
-function commandsOf(heading: string): readonly string[] {
-  const section = guide.split(/^(?=## )/m).find((each) => each.startsWith(`## ${heading}\n`));
-  const blocks = [...(section ?? '').matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block);
-  expect(blocks, heading).not.toEqual([]);
-  return blocks.filter((block) => !block.startsWith('# '));
-}
-
-/** Runs the commands below a heading, and returns what they printed and the seconds they took. */
-async function follow(heading: string): Promise<string> {
-  const printed: string[] = [];
-  const start = performance.now();
-  for (const block of commandsOf(heading)) printed.push(await machine.must(block));
-  report(`${heading}: ${((performance.now() - start) / 1_000).toFixed(1)} s`);
-  return printed.join('');
-}
+afterAll(() => machine[Symbol.asyncDispose]());
 
 test('the machine has no git, npm, Node or package of Millrace', async () => {
   const { stdout } = await machine.run('command -v git npm node millrace-admin || true');
@@ -75,8 +34,8 @@ test('the machine has no git, npm, Node or package of Millrace', async () => {
 test('1 and 2: engines and Millrace install from packages', async () => {
   await follow('1. Engines');
   await follow('2. Millrace');
-  const [deb = ''] = readdirSync(shared).filter((name) => name.endsWith('.deb'));
-  const bytes = statSync(path.join(shared, deb)).size;
+  const [deb = ''] = readdirSync(machine.shared).filter((name) => name.endsWith('.deb'));
+  const bytes = statSync(path.join(machine.shared, deb)).size;
   report(
     `package: ${(bytes / MIB).toFixed(1)} MiB; installed: ${await machine.must('du -sm /usr/lib/millrace')}`,
   );
@@ -86,13 +45,7 @@ test('1 and 2: engines and Millrace install from packages', async () => {
 test('3: init prepares the machine, and everything starts', async () => {
   const printed = await follow('3. Prepare and start');
   expect(printed).toContain('Operator ada@example.com, organisation example-cloud.');
-  await expect
-    .poll(() => machine.run('curl -fsS --cacert /etc/millrace/ca.pem https://cloud.example.com/readyz'), {
-      timeout: SLOW_MS,
-    })
-    .toMatchObject({
-      code: 0,
-    });
+  await waitUntilReady(machine);
   const failed = await machine.must('systemctl --failed --no-legend');
   expect(failed).not.toContain('millrace');
 });
@@ -123,57 +76,29 @@ test('every service is hardened, and none can read the secrets of another', asyn
 test('4: doctor finds nothing', async () => {
   // On a slow machine, some service is still starting.
   const check = async (): Promise<string> => {
-    const { code, stdout } = await machine.run(commandsOf('4. Check').join('\n'));
+    const { code, stdout } = await machine.run(guide.commandsOf('4. Check').join('\n'));
     return code === 0 ? 'nothing' : stdout;
   };
   await expect.poll(check, { timeout: SLOW_MS }).toBe('nothing');
 });
 
 test('5: a rental on the simulated fleet, and a chat with llama-server', async () => {
-  cpSync(chatModel.file, path.join(shared, path.basename(chatModel.file)));
-  await startLlama();
+  await startLlama(machine, { port: 8_000 });
   const printed = await follow('5. First machine and first model');
   expect(printed).toMatch(/Rental \d+ \(first\) is running/);
   expect(printed).toMatch(/Terminated rental \d+ \(first\)/);
   expect(printed).toMatch(/tiny .*\$0\.000/);
 });
 
-/** Its folder has its own C library, so it runs on any Debian. */
-async function startLlama(): Promise<void> {
-  const command = llamaCommand({ port: 8_000, apiKeyFile: '' });
-  const top = command.file.slice(0, command.file.indexOf('/usr/lib/'));
-  // Its links are relative.
-  cpSync(top, path.join(shared, 'llama.cpp'), { recursive: true, verbatimSymlinks: true });
-  const place = (text: string): string => text.replaceAll(top, '/root/files/llama.cpp');
-  const flags = [
-    '--model',
-    `/root/files/${path.basename(chatModel.file)}`,
-    '--host',
-    '127.0.0.1',
-    '--port',
-    '8000',
-  ];
-  const [libraryFlag = '', libraries = '', server = ''] = command.args;
-  const words = [command.file, libraryFlag, libraries, server].map(place);
-  await machine.must(
-    `systemd-run --unit=llama --working-directory=${place(command.folder)} ${[...words, ...flags].join(' ')}`,
-  );
-  await machine.must('until curl -fsS http://127.0.0.1:8000/health; do sleep 0.2; done');
-}
-
 test('the machine starts again after a reboot, and the balance is what it was', async () => {
   const before = await machine.must('millrace balance --json');
-  await host.must('podman', 'restart', '--time', '90', 'machine');
+  await machine.host.must('podman', 'restart', '--time', '90', 'machine');
   await machine.must('until systemctl is-active --quiet millrace.target postgresql; do sleep 0.2; done');
   // Files of a container that podman writes at each start.
   await machine.must(
     'grep -q cloud.example.com /etc/hosts || echo 127.0.0.1 cloud.example.com >> /etc/hosts',
   );
-  await expect
-    .poll(() => machine.run('curl -fsS --cacert /etc/millrace/ca.pem https://cloud.example.com/readyz'), {
-      timeout: SLOW_MS,
-    })
-    .toMatchObject({ code: 0 });
+  await waitUntilReady(machine);
   expect(await machine.must('millrace balance --json')).toBe(before);
 });
 
