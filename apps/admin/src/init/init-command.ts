@@ -20,11 +20,11 @@ import { authorityCertificate, checkPublicCertificate, type PublicCertificate } 
 import { existingFlags } from './existing-flags.ts';
 import { createFirstOperator } from './first-operator.ts';
 import { InstallationFiles } from './installation-files.ts';
-import { defaultPorts, type InstallationFacts, type Ports } from './layout.ts';
+import { databaseName, defaultPorts, type InstallationFacts, type Ports } from './layout.ts';
 import { lockFolder } from './lock-folder.ts';
 import {
-  hasEarlierDatabase,
   migrateAsOwner,
+  ownerOfEarlierDatabase,
   preparePostgres,
   type PrepareOptions,
 } from './prepare-postgres.ts';
@@ -134,7 +134,7 @@ async function prepare(
   const files = new InstallationFiles(folder, groupId);
   const now = clock.now();
   const server = { port: ports.postgres, administratorUrl: context.postgresAdministratorUrl() };
-  if (flags['new-sealing-key'] !== true) await refuseLostSealingKeys(files, server);
+  await checkEarlierDatabase(files, server, { withNewKey: flags['new-sealing-key'] === true });
   const { secrets, hasPrivateCertificate } = await writeFiles(files, installation, {
     ...{ groupId, publicCertificate, now },
   });
@@ -171,15 +171,28 @@ async function ensureOperator(
   return { operator: await createFirstOperator(db, request), hasOperator: true };
 }
 
-/** With a new key, the loss would be noticed only when a stored secret is read. */
-async function refuseLostSealingKeys(
+/** Refuses a database that this command cannot migrate, or whose secrets could not be read. Writes nothing before. */
+async function checkEarlierDatabase(
   files: InstallationFiles,
   server: Omit<PrepareOptions, 'tls'>,
+  { withNewKey }: { readonly withNewKey: boolean },
 ): Promise<void> {
-  for (const role of ['api', 'worker']) {
-    if ((await files.read(`${role}/sealing.keys`)) !== null) return;
+  const exist = async (...names: readonly string[]): Promise<boolean> =>
+    (await Promise.all(names.map((name) => files.read(name)))).some((content) => content !== null);
+  // With a new key, the loss would be noticed only when a stored secret is read.
+  const areKeysMissing = !withNewKey && !(await exist('api/sealing.keys', 'worker/sealing.keys'));
+  // Later runs use the login in this file, which an operator may have replaced.
+  const isFirst = !(await exist('admin/postgres-owner.url'));
+  if (!areKeysMissing && !isFirst) return;
+  const owner = await ownerOfEarlierDatabase(server);
+  if (owner === null) return;
+  if (isFirst && owner !== 'millrace_owner') {
+    throw new CommandError(
+      `The database ${databaseName} belongs to the login ${owner}, so this command cannot migrate it.\n` +
+        'If it is of version 0.1.0, follow docs/guides/upgrade-from-0.1.0.md. Otherwise rename the database.',
+    );
   }
-  if (!(await hasEarlierDatabase(server))) return;
+  if (!areKeysMissing) return;
   throw new CommandError(
     `The database of an earlier installation exists, but ${files.pathOf('api/sealing.keys')} does not. ` +
       'Without its keys, stored secrets cannot be read.\n' +

@@ -146,6 +146,22 @@ describe('millrace-admin init', () => {
     expect((await init()).code).toBe(exitCodes.ok);
   });
 
+  it('refuses the database of another login, such as that of 0.1.0, before it writes a file', async () => {
+    const database = urlOfDatabase(server.url, 'millrace');
+    await query(database, 'create role earlier; alter table platform_roles owner to earlier');
+    const file = join(folder, 'admin/postgres-owner.url');
+    const stored = readFileSync(file);
+    rmSync(file);
+    onTestFinished(async () => {
+      writeFileSync(file, stored, { mode: 0o600 });
+      await query(database, 'alter table platform_roles owner to millrace_owner; drop role earlier');
+    });
+    const refused = await init();
+    expect(refused).toMatchObject({ code: exitCodes.refused, out: '' });
+    expect(refused.err).toContain('belongs to the login earlier');
+    expect(existsSync(file)).toBe(false);
+  });
+
   it('refuses a second run at the same time, and a server on another machine', async () => {
     const codes = (await Promise.all([init(), init()])).map(({ code }) => code);
     expect(codes.toSorted((left, right) => left - right)).toEqual([exitCodes.ok, exitCodes.refused]);

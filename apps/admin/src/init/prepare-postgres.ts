@@ -20,18 +20,24 @@ export interface PrepareOptions {
   readonly port: number;
 }
 
-/** Whether the database of an earlier installation exists. Its stored secrets can be read only with its sealing keys. */
-export async function hasEarlierDatabase({
+/**
+ * The owner of the tables in the database of an earlier installation, or null if there is none. Its stored secrets can be
+ * read only with its sealing keys.
+ */
+export async function ownerOfEarlierDatabase({
   administratorUrl,
   port,
-}: Omit<PrepareOptions, 'tls'>): Promise<boolean> {
+}: Omit<PrepareOptions, 'tls'>): Promise<string | null> {
   const connection = await connectionOf({ administratorUrl, port });
-  const isTrue = async (database: string, query: string): Promise<boolean> => {
+  const read = async (database: string, query: string): Promise<string> => {
     const options = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', database, '-c', query];
-    return (await runPsql(options, connection)).trim() === '1';
+    return (await runPsql(options, connection)).trim();
   };
-  const exists = await isTrue('postgres', `select 1 from pg_database where datname = '${databaseName}'`);
-  return exists && isTrue(databaseName, "select 1 where to_regclass('platform_roles') is not null");
+  const found = await read('postgres', `select 1 from pg_database where datname = '${databaseName}'`);
+  if (found === '') return null;
+  const owner =
+    "select tableowner from pg_tables where schemaname = 'public' and tablename = 'platform_roles'";
+  return (await read(databaseName, owner)) || null;
 }
 
 /** Creates roles, logins and the database, and gives the server its certificate. Can be repeated. */
