@@ -2,12 +2,13 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock, type Clock } from '@millrace/platform/clock';
 import { CommandError, type Command, type CommandContext } from './command.ts';
+import { errorCode } from './error-code.ts';
 import { postgresEnvironment } from './postgres-environment.ts';
 import { ProgramError, runProgram } from './run-program.ts';
 import { syncFolder } from './sync-folder.ts';
 
 const RETAINED_DAYS = 14;
-/** Several runs of one day, such as before an upgrade and after it, delete no backup of another day. */
+/** So that several backups of one day are kept, such as those before and after an upgrade. */
 const RETAINED_NEWEST = 3;
 /** An older unfinished file cannot be that of another backup in progress. */
 const ABANDONED_MS = 86_400_000;
@@ -42,6 +43,7 @@ async function backUp(context: CommandContext, clock: Clock): Promise<Backup> {
   await createPrivateFolder(folder);
   const second = clock.now().toISOString().slice(0, 19).replaceAll(':', '');
   const file = join(folder, `millrace-${second}Z.dump`);
+  // The file gets its name only when it is complete and on the disk.
   await dump(`${file}.partial`, env);
   await rename(`${file}.partial`, file);
   await syncFolder(folder);
@@ -61,10 +63,9 @@ async function createPrivateFolder(folder: string): Promise<void> {
   );
 }
 
-/** The file gets its name only when it is complete and on the disk. */
 async function dump(file: string, env: Readonly<Record<string, string>>): Promise<void> {
   const handle = await open(file, 'wx', 0o600).catch((error: unknown) => {
-    throw new CommandError(`The file ${file} cannot be created (${codeOf(error)}).`, { cause: error });
+    throw new CommandError(`The file ${file} cannot be created (${errorCode(error)}).`, { cause: error });
   });
   try {
     await runProgram('pg_dump', ['--format=custom'], { env, outputFile: handle.fd });
@@ -78,7 +79,7 @@ async function dump(file: string, env: Readonly<Record<string, string>>): Promis
   }
 }
 
-/** All backups but the newest three, and the newest of each of the last 14 days that have one. Days are those of UTC. */
+/** Backups to delete: all except the newest three and the newest of each of the last 14 days (UTC) that have one. */
 export function expiredBackups(names: readonly string[]): string[] {
   const backups = names.filter((name) => backupName.test(name)).toSorted();
   const newestOfDays = [...new Map(backups.map((name) => [dayOf(name), name])).values()];
@@ -97,8 +98,4 @@ async function deleteOld(folder: string, clock: Clock): Promise<readonly string[
   }
   for (const name of old) await rm(join(folder, name));
   return old;
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 }

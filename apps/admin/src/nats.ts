@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { natsPermissions, natsRoles, renderNatsUsers, type NatsUser } from '@millrace/core/nats-permissions';
 import { createNatsKey, isNatsPublicKey } from '@millrace/platform/nats';
+import { errorCode } from './error-code.ts';
 import { CommandError, requiredList, requiredText, UsageError } from './command.ts';
 import type { Command, FlagValues } from './command.ts';
 
@@ -63,7 +64,7 @@ export const natsKeyCommand: Command = {
     try {
       await writeFile(file, `${seed}\n`, { mode: 0o600, flag: 'wx' });
     } catch (error) {
-      const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+      const why = errorCode(error);
       throw new CommandError(`The seed could not be written to a new file ${file} (${why}).`);
     }
     out(`${publicKey}\n`);

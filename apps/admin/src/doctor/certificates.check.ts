@@ -10,6 +10,8 @@ import { tlsServers, type TlsServer } from './servers.ts';
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 30;
 const URGENT_DAYS = 7;
+const SOON_MS = SOON_DAYS * DAY_MS;
+const URGENT_MS = URGENT_DAYS * DAY_MS;
 
 /** The authority, and the certificate of each server in its file and on the network. */
 export const certificatesCheck: Check = {
@@ -37,11 +39,11 @@ function checkAuthority({ installation, effects }: CheckContext): Authority {
   try {
     const pem = readFileSync(path, 'utf8');
     const findings = parseCertificates(pem, path).flatMap((certificate): readonly Finding[] => {
-      const days = daysLeft(certificate, effects.clock.nowMs());
+      const leftMs = leftMsOf(certificate, effects.clock.nowMs());
       const until = `The authority in ${path} is valid until ${dateOf(certificate)}.`;
-      if (days < 0 || isEarly(certificate, effects.clock.nowMs()))
+      if (leftMs < 0 || isEarly(certificate, effects.clock.nowMs()))
         return [finding('ca-expired', path, until, values)];
-      return days < SOON_DAYS ? [finding('ca-expires-soon', path, until, values)] : [];
+      return leftMs < SOON_MS ? [finding('ca-expires-soon', path, until, values)] : [];
     });
     return { findings, pem };
   } catch {
@@ -133,19 +135,19 @@ function checkCertificate(
   const hasName =
     (isIP(name) === 0 ? certificate.checkHost(name, { subject: 'never' }) : certificate.checkIP(name)) !==
     undefined;
-  const days = daysLeft(certificate, nowMs);
+  const leftMs = leftMsOf(certificate, nowMs);
   const until = `The certificate of ${server.title} is valid until ${dateOf(certificate)}`;
-  const isInvalid = days < 0 || isEarly(certificate, nowMs);
+  const isInvalid = leftMs < 0 || isEarly(certificate, nowMs);
   return [
     ...(isInvalid
       ? [finding('certificate-expired', server.name, `${until}: it is not valid now.`, values)]
       : []),
-    ...(!isInvalid && days < SOON_DAYS
+    ...(!isInvalid && leftMs < SOON_MS
       ? [
           finding(
             'certificate-expires-soon',
             server.name,
-            `${until}: less than ${days < URGENT_DAYS ? URGENT_DAYS : SOON_DAYS} days.`,
+            `${until}: less than ${leftMs < URGENT_MS ? URGENT_DAYS : SOON_DAYS} days.`,
             values,
           ),
         ]
@@ -198,12 +200,8 @@ function matchesKey(certificate: X509Certificate, key: string): boolean {
   }
 }
 
-function daysLeft(certificate: X509Certificate, nowMs: number): number {
-  const leftMs = certificate.validToDate.getTime() - nowMs;
-  if (leftMs < 0) return -1;
-  // Only the two limits matter.
-  if (leftMs < URGENT_DAYS * DAY_MS) return 0;
-  return leftMs < SOON_DAYS * DAY_MS ? URGENT_DAYS : SOON_DAYS;
+function leftMsOf(certificate: X509Certificate, nowMs: number): number {
+  return certificate.validToDate.getTime() - nowMs;
 }
 
 const isEarly = (certificate: X509Certificate, nowMs: number): boolean =>

@@ -54,7 +54,7 @@ export interface FoundFile {
 /** A call on a network mount without its server does not return. */
 export type Unresponsive = 'unresponsive';
 
-/** Everything beyond the files of the folder, so that tests can inject faults. */
+/** Clock, HTTP, TLS, disks, users and programs, which tests replace. Logins to engines are real. */
 export interface Effects {
   readonly clock: Clock;
   request(request: HttpRequest): Promise<HttpResponse>;

@@ -53,13 +53,13 @@ async function unresponsiveFolders(
 }
 
 export function formatFindings(findings: readonly Finding[]): string {
-  if (findings.length === 0) return '\nNothing is wrong.\n';
-  const texts = findings.map(({ id, about, problem, remedy }) =>
+  if (findings.length === 0) return '\nNo problems found.\n';
+  const texts = findings.map(({ id, component, problem, remedy }) =>
     [
-      `${about}: ${problem}`,
-      `  Why:    ${findingKinds[id].meaning}`,
-      `  Remedy: ${remedy}`,
-      `  Id:     ${id}`,
+      `${component}: ${problem}`,
+      `  Meaning: ${findingKinds[id].meaning}`,
+      `  Remedy:  ${remedy}`,
+      `  Id:      ${id}`,
     ].join('\n'),
   );
   return `\n${texts.join('\n\n')}\n\n`;
@@ -67,8 +67,8 @@ export function formatFindings(findings: readonly Finding[]): string {
 
 export function toJson(findings: readonly Finding[]): object {
   return {
-    findings: findings.map(({ id, about, problem, remedy }) => {
-      return { id, about, problem, meaning: findingKinds[id].meaning, remedy };
+    findings: findings.map(({ id, component, problem, remedy }) => {
+      return { id, component, problem, meaning: findingKinds[id].meaning, remedy };
     }),
   };
 }

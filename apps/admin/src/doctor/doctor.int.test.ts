@@ -19,7 +19,7 @@ afterAll(() => installation[Symbol.asyncDispose]());
 const NOTICED_MS = 60_000;
 
 const idsOf = (findings: readonly Finding[]): readonly string[] =>
-  findings.map(({ id, about }) => `${id}@${about}`).toSorted();
+  findings.map(({ id, component }) => `${id}@${component}`).toSorted();
 
 async function expectFindings({ expected, inject }: Fault): Promise<readonly Finding[]> {
   const wanted = expected.map((each) => each.replace('FOLDER', installation.folder)).toSorted();
@@ -31,9 +31,9 @@ async function expectFindings({ expected, inject }: Fault): Promise<readonly Fin
     isFound = JSON.stringify(idsOf(found)) === JSON.stringify(wanted);
   }
   // The texts of unexpected findings explain a failure.
-  expect(isFound ? wanted : found.map(({ id, about, problem }) => `${id}@${about}: ${problem}`)).toEqual(
-    wanted,
-  );
+  expect(
+    isFound ? wanted : found.map(({ id, component, problem }) => `${id}@${component}: ${problem}`),
+  ).toEqual(wanted);
   return found;
 }
 

@@ -85,7 +85,7 @@ describe('runChecks', () => {
     const run = runChecks(deps, ({ id }) => void done.push(id), [endless, failing, healthy]);
     await clock.advance(60_000);
     const found = await run;
-    expect(found.map(({ id, about }) => `${id}@${about}`)).toEqual([
+    expect(found.map(({ id, component }) => `${id}@${component}`)).toEqual([
       'check-failed@endless',
       'check-failed@failing',
     ]);
@@ -96,7 +96,7 @@ describe('runChecks', () => {
 describe('a folder that does not respond', () => {
   const effectsWith = (effects: Partial<Effects>): Effects =>
     ({ clock: new SimulatedClock(), hasSystemd: () => false, ...effects }) as Effects;
-  const idsOf = (findings: readonly Finding[]) => findings.map(({ id, about }) => `${id}@${about}`);
+  const idsOf = (findings: readonly Finding[]) => findings.map(({ id, component }) => `${id}@${component}`);
 
   test('is one finding if it has the settings, and no check runs', async () => {
     const effects = effectsWith({ freeSpace: async () => 'unresponsive' });
@@ -207,9 +207,9 @@ describe('secrets in files of settings', () => {
 
 test('formatFindings and toJson have id, problem and remedy', () => {
   const findings = [finding('backup-old', 'backups', 'The newest backup is old.')];
-  expect(formatFindings([])).toContain('Nothing is wrong.');
-  expect(formatFindings(findings)).toContain('Id:     backup-old');
-  expect(toJson(findings)).toMatchObject({ findings: [{ id: 'backup-old', about: 'backups' }] });
+  expect(formatFindings([])).toContain('No problems found.');
+  expect(formatFindings(findings)).toContain('Id:      backup-old');
+  expect(toJson(findings)).toMatchObject({ findings: [{ id: 'backup-old', component: 'backups' }] });
 });
 
 test('isOlder compares versions by their numbers', () => {

@@ -102,7 +102,7 @@ export const natsKinds = {
   'nats-credentials-refused': {
     meaning: 'NATS refuses the key of a role.',
     remedy:
-      'Print the users with `millrace-admin nats users`, replace {path}, and run `systemctl reload millrace-nats`.',
+      'Run `millrace-admin init`, then `systemctl reload millrace-nats`. If `init` lists the file as changed by you, replace {path} with the output of `millrace-admin nats users`.',
   },
   'nats-monitor-unreachable': {
     meaning: 'The monitor of NATS does not answer, so its settings are unknown.',
@@ -123,7 +123,7 @@ export const natsKinds = {
   'nats-permission-missing': {
     meaning: 'The users file of NATS lacks a permission that this release needs.',
     remedy:
-      'Print the users with `millrace-admin nats users` of this release, replace {path}, and run `systemctl reload millrace-nats`.',
+      'Run `millrace-admin init`, then `systemctl reload millrace-nats`. If `init` lists the file as changed by you, replace {path} with the output of `millrace-admin nats users`.',
   },
   'nats-config-not-loaded': {
     meaning: 'A configuration file of NATS was changed after NATS had loaded it.',
@@ -151,7 +151,7 @@ export const valkeyKinds = {
   'valkey-credentials-refused': {
     meaning: 'Valkey refuses the user or the password of a role.',
     remedy:
-      'Print the users with `millrace-admin valkey users`, replace {path}, and run `systemctl restart millrace-valkey`.',
+      'Run `millrace-admin init`, then `systemctl restart millrace-valkey`. If `init` lists the file as changed by you, replace {path} with the output of `millrace-admin valkey users`.',
   },
   'valkey-version': {
     meaning: 'Valkey is older than version 8.',
@@ -169,7 +169,7 @@ export const valkeyKinds = {
   'valkey-rules-missing': {
     meaning: 'The user of a role lacks a command or key that this release needs.',
     remedy:
-      'Print the users with `millrace-admin valkey users` of this release, replace {path}, and run `systemctl restart millrace-valkey`.',
+      'Run `millrace-admin init`, then `systemctl restart millrace-valkey`. If `init` lists the file as changed by you, replace {path} with the output of `millrace-admin valkey users`.',
   },
   'valkey-memory': {
     meaning: 'Valkey uses more than 90 % of its memory. It refuses requests when it is full.',

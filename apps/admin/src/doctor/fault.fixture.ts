@@ -7,7 +7,7 @@ export type Undo = () => unknown;
 /** One fault of an installation, and the findings that it must give. */
 export interface Fault {
   readonly title: string;
-  /** As `id@about`; `FOLDER` stands for the folder of the installation. */
+  /** As `id@component`; `FOLDER` stands for the folder of the installation. */
   readonly expected: readonly string[];
   readonly make?: (installation: TestInstallation) => Undo | Promise<Undo>;
   /** For faults that nothing on this machine can produce. */

@@ -7,10 +7,10 @@ import {
   type ConfigProblem,
   type Environment,
 } from '@millrace/platform/config';
+import { errorCode } from '../error-code.ts';
 import type { Check, CheckContext, UserIdentity } from './check.ts';
 import { finding, type Finding } from './finding.ts';
 import {
-  errorCode,
   problemsOf,
   processes,
   roles,

@@ -65,7 +65,7 @@ const files = {
   'auth-secret-missing': {
     meaning: 'The api has no secret for sessions, so users cannot sign in.',
     remedy:
-      'Write `openssl rand -base64 32` to a file, and set MILLRACE_AUTH_SECRET_FILE in {file} to its path.',
+      'Set MILLRACE_AUTH_SECRET_FILE in {file} to a file with the output of `openssl rand -base64 32`, readable only for root and millrace-api.',
   },
 } as const satisfies Record<string, FindingKind>;
 
@@ -85,19 +85,23 @@ const certificates = {
   },
   'certificate-invalid': {
     meaning: 'The file of a certificate contains no certificate that can be read.',
-    remedy: 'Issue the certificate of {server} again, and write it to {path}.',
+    remedy:
+      'Delete {path} and run `millrace-admin init`, or replace it if another authority issued it. Reload it: {reload}.',
   },
   'certificate-expired': {
     meaning: 'The certificate of a server is not valid now. Its clients refuse it.',
-    remedy: 'Issue a new certificate for {server}, replace {path}, and reload it: {reload}.',
+    remedy:
+      'Delete {path} and run `millrace-admin init`, or replace it if another authority issued it. Reload it: {reload}.',
   },
   'certificate-expires-soon': {
-    meaning: 'The certificate of a server expires within 30 days, or within 7 days.',
-    remedy: 'Issue a new certificate for {server}, replace {path}, and reload it: {reload}.',
+    meaning: 'The certificate of a server expires within 30 days.',
+    remedy:
+      'Delete {path} and run `millrace-admin init`, or replace it if another authority issued it. Reload it: {reload}.',
   },
   'certificate-name': {
     meaning: 'The certificate of a server does not contain the name or address that clients use.',
-    remedy: 'Issue a certificate with {name} for {server}, replace {path}, and reload it: {reload}.',
+    remedy:
+      'Delete {path} and run `millrace-admin init`, or replace it by one of your authority with {name}. Reload it: {reload}.',
   },
   'certificate-key-mismatch': {
     meaning: 'The key in the file does not belong to the certificate. The server cannot load them again.',

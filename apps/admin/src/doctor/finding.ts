@@ -3,13 +3,13 @@ import { findingKinds, type FindingId } from './finding-kinds.ts';
 
 export interface Finding {
   readonly id: FindingId;
-  /** The component: a server, a process, a cluster or a file. */
-  readonly about: string;
+  /** A server, a process, a cluster or a file. */
+  readonly component: string;
   /** The problem in this installation, without secrets. */
   readonly problem: string;
   readonly remedy: string;
   /**
-   * Findings that would explain this one, as `id@about`; an asterisk stands for any text. If one of them was found, this one
+   * Findings that would explain this one, as `id@component`; an asterisk stands for any text. If one of them was found, this one
    * is not reported.
    */
   readonly causes: readonly string[];
@@ -17,7 +17,7 @@ export interface Finding {
 
 export function finding(
   id: FindingId,
-  about: string,
+  component: string,
   problem: string,
   values: Readonly<Record<string, string>> = {},
   causes: readonly string[] = [],
@@ -26,7 +26,7 @@ export function finding(
     /\{(\w+)\}/g,
     (whole, name: string) => values[name] ?? whole,
   );
-  return { id, about, problem, remedy, causes };
+  return { id, component, problem, remedy, causes };
 }
 
 export function unresponsiveFolder(path: string): Finding {
@@ -36,16 +36,16 @@ export function unresponsiveFolder(path: string): Finding {
 
 /** The findings that no other finding explains, each once. */
 export function withoutConsequences(findings: readonly Finding[]): readonly Finding[] {
-  const unique = new Map(findings.map((each) => [`${each.id}@${each.about}@${each.problem}`, each]));
+  const unique = new Map(findings.map((each) => [`${each.id}@${each.component}@${each.problem}`, each]));
   const all = [...unique.values()];
   return all.filter(
     (each) => !all.some((other) => other !== each && each.causes.some((cause) => matches(cause, other))),
   );
 }
 
-function matches(cause: string, { id, about }: Finding): boolean {
-  const [idPattern = '', aboutPattern = '*'] = cause.split('@');
-  return matchesPattern(idPattern, id) && matchesPattern(aboutPattern, about);
+function matches(cause: string, { id, component }: Finding): boolean {
+  const [idPattern = '', componentPattern = '*'] = cause.split('@');
+  return matchesPattern(idPattern, id) && matchesPattern(componentPattern, component);
 }
 
 function matchesPattern(pattern: string, text: string): boolean {

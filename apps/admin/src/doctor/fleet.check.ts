@@ -10,9 +10,10 @@ import {
   type StorageNodeSetting,
 } from '@millrace/platform/config';
 import { checkPinnedTls, fingerprintsOf, isCertificateCode, type PinnedTls } from '@millrace/platform/tls';
+import { errorCode } from '../error-code.ts';
 import type { Check, CheckContext, HttpRequest } from './check.ts';
 import { finding, type Finding } from './finding.ts';
-import { errorCode, settingsOf } from './installation.ts';
+import { settingsOf } from './installation.ts';
 import { publicAuthorities } from './network.ts';
 import { addressOf } from './servers.ts';
 

@@ -17,6 +17,7 @@ import {
   type ConfigProblem,
   type Environment,
 } from '@millrace/platform/config';
+import { errorCode } from '../error-code.ts';
 import { processRoleNames, type ProcessRole } from '../init/layout.ts';
 
 /** The configuration folder of one machine: a file of settings for each role, which the units of systemd read too. */
@@ -96,11 +97,6 @@ function readEnvFile(path: string): EnvFile {
   } catch (error) {
     return { path, variables: {}, problem: errorCode(error) };
   }
-}
-
-export function errorCode(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
 /** Null if these settings are wrong or missing, which the check of the files reports. */

@@ -6,7 +6,7 @@ interface NatsUserInFile {
   readonly permissions: NatsPermissions | null;
 }
 
-/** Reads the users that `millrace-admin nats users` has printed. Other formats of the server give users without subjects. */
+/** Reads the users that `millrace-admin nats users` has printed. For a file in another format, the lists of subjects are empty. */
 export function parseNatsUsers(text: string): readonly NatsUserInFile[] {
   const users = text.split('nkey: ').slice(1);
   return users.map((part) => {

@@ -13,9 +13,10 @@ import {
 import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { isCertificateCode } from '@millrace/platform/tls';
+import { errorCode } from '../error-code.ts';
 import type { Check, CheckContext } from './check.ts';
 import { finding, unresponsiveFolder, type Finding } from './finding.ts';
-import { errorCode, settingsOf, type Role } from './installation.ts';
+import { settingsOf, type Role } from './installation.ts';
 import { readPostgresFacts, type PostgresFacts } from './postgres-facts.store.ts';
 
 const CONNECT_MS = 3_000;
@@ -210,14 +211,14 @@ export const backupCheck: Check = {
     const dumps = await effects.dumpsIn(folder);
     if (dumps === 'unresponsive') return [unresponsiveFolder(folder)];
     const [newest] = dumps.toSorted((one, other) => other.modifiedMs - one.modifiedMs);
-    const about = (problem: string, id: 'backup-missing' | 'backup-old' | 'backup-empty') => [
+    const findBackup = (problem: string, id: 'backup-missing' | 'backup-old' | 'backup-empty') => [
       finding(id, 'backups', problem),
     ];
-    if (newest === undefined) return about(`${folder} has no file *.dump.`, 'backup-missing');
+    if (newest === undefined) return findBackup(`${folder} has no file *.dump.`, 'backup-missing');
     const path = join(folder, newest.name);
-    if (newest.bytes === 0) return about(`${path} is empty.`, 'backup-empty');
+    if (newest.bytes === 0) return findBackup(`${path} is empty.`, 'backup-empty');
     const isOld = effects.clock.nowMs() - newest.modifiedMs > OLDEST_BACKUP_MS;
-    return isOld ? about(`The newest backup, ${path}, is older than 26 hours.`, 'backup-old') : [];
+    return isOld ? findBackup(`The newest backup, ${path}, is older than 26 hours.`, 'backup-old') : [];
   },
 };
 

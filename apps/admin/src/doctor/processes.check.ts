@@ -4,7 +4,7 @@ import type { Check, CheckContext, HttpRequest } from './check.ts';
 import { finding, type Finding } from './finding.ts';
 import { healthPortConfig, processes, settingsOf, unitOf, type Installation } from './installation.ts';
 import type { ProcessRole } from '../init/layout.ts';
-import { reachable, upstreamName } from './servers.ts';
+import { reachable, verifiedName } from './servers.ts';
 
 /** Api, worker and gateway: running, ready, and of the installed release. */
 export const processesCheck: Check = {
@@ -33,7 +33,7 @@ function healthRequest(installation: Installation, role: ProcessRole): HttpReque
   return {
     url: `https://${address}/readyz`,
     headers,
-    serverName: upstreamName(installation),
+    serverName: verifiedName(installation),
     ...(ca === null ? {} : { ca }),
   };
 }
@@ -80,16 +80,32 @@ function parseReport(body: string): Report | null {
   }
 }
 
+/** Findings that stop a process from using the engine. Others, such as slow settings, explain no failed check. */
+const causes = {
+  postgres: [
+    ...['postgres-unreachable', 'postgres-tls', 'postgres-login-refused', 'postgres-role-missing'],
+    ...['postgres-connections', 'postgres-rights', 'schema-*', 'certificate-*@postgres'],
+  ],
+  valkey: [
+    'valkey-unreachable',
+    'valkey-tls',
+    'valkey-credentials-refused',
+    'valkey-rules-missing',
+    'certificate-*@valkey',
+  ],
+  nats: ['nats-*', 'certificate-*@nats'],
+} as const;
+
 /** Findings that explain a failed check of a process. */
 const causesOfChecks: Readonly<Record<string, readonly string[]>> = {
-  postgres: ['postgres-*', 'certificate-*@postgres'],
-  valkey: ['valkey-*', 'certificate-*@valkey'],
-  'pot valkey': ['valkey-*', 'certificate-*@valkey'],
-  nats: ['nats-*', 'certificate-*@nats'],
-  book: ['nats-*', 'certificate-*@nats', 'process-not-running@worker', 'process-not-ready@worker'],
+  postgres: causes.postgres,
+  valkey: causes.valkey,
+  'pot valkey': causes.valkey,
+  nats: causes.nats,
+  book: [...causes.nats, 'process-not-running@worker', 'process-not-ready@worker'],
   'restate registration': ['restate-*', 'certificate-*@restate'],
-  'newest database': ['restore-unconfirmed', 'nats-*', 'valkey-*', 'postgres-*', 'schema-*'],
-  clock: ['clock-*', 'postgres-*', 'nats-*'],
+  'newest database': ['restore-unconfirmed', ...causes.nats, ...causes.valkey, ...causes.postgres],
+  clock: ['clock-*', ...causes.postgres, ...causes.nats],
 };
 
 function failedChecks({ ready, state, checks }: Report, role: ProcessRole): readonly Finding[] {

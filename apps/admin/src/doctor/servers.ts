@@ -8,6 +8,7 @@ import {
 } from '@millrace/platform/config';
 import { parsePostgresUrl } from '@millrace/platform/db';
 import { hostOf } from '@millrace/platform/net';
+import { upstreamName } from '../init/layout.ts';
 import type { TlsStart } from './check.ts';
 import {
   firstSettingsOf,
@@ -27,7 +28,7 @@ export interface Address {
 
 /** A server with a certificate. */
 export interface TlsServer extends Address {
-  /** As in the ids of its other findings. */
+  /** The component of its findings. */
   readonly name: string;
   readonly title: string;
   readonly start: TlsStart;
@@ -41,10 +42,8 @@ export interface TlsServer extends Address {
   readonly isPublic: boolean;
 }
 
-const UPSTREAM_NAME = 'millrace.internal';
-
 /** The name in the certificates of api and gateway, which the proxy verifies. */
-export const upstreamName = ({ proxy }: Installation): string => proxy['UPSTREAM_NAME'] ?? UPSTREAM_NAME;
+export const verifiedName = ({ proxy }: Installation): string => proxy['UPSTREAM_NAME'] ?? upstreamName;
 
 export function postgresAddresses(installation: Installation): readonly Address[] {
   const url = firstSettingsOf([postgresConfig], installation, ['api', 'worker', 'admin'])?.postgres.url;
@@ -132,10 +131,10 @@ function processServers(installation: Installation): readonly TlsServer[] {
         host: reachable(http.host),
         port: http.port,
         start: 'direct' as const,
-        certificateName: upstreamName(installation),
+        certificateName: verifiedName(installation),
         certificateFile: http.tlsCertFile,
         keyFile: http.tlsKeyFile,
-        reload: `wait ten seconds, then \`systemctl restart millrace-${role}\``,
+        reload: `the process does it within ten seconds; otherwise \`systemctl restart millrace-${role}\``,
         isPublic: false,
       },
     ];

@@ -35,10 +35,12 @@ function contextOf(folder: string, effects: Partial<Effects> = {}): CheckContext
 
 async function missingFiles(folder: string): Promise<readonly string[]> {
   const found = await filesCheck.run(contextOf(folder));
-  return found.flatMap(({ id, about }) => (id === 'env-file-missing' ? [about.replace(folder, '')] : []));
+  return found.flatMap(({ id, component }) =>
+    id === 'env-file-missing' ? [component.replace(folder, '')] : [],
+  );
 }
 
-const idsOf = (findings: readonly Finding[]) => findings.map(({ id, about }) => `${id}@${about}`);
+const idsOf = (findings: readonly Finding[]) => findings.map(({ id, component }) => `${id}@${component}`);
 
 test('a machine with one role needs only the files of that role', async () => {
   expect(await missingFiles(machine({ 'millrace.env': common, 'gateway.env': '' }))).toEqual([]);

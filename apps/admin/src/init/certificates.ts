@@ -99,7 +99,8 @@ export async function ensurePublicCertificate(
 ): Promise<boolean> {
   const ca = (await files.read(authorityCertificate)) ?? '';
   const existing = await files.read(publicPem);
-  const pem = given === null ? await privatePem(files, { host, now, existing, ca }) : joinPem(given);
+  const pem =
+    given === null ? await currentOrReissuedPem(files, { host, now, existing, ca }) : joinPem(given);
   await (pem === existing
     ? files.ensure(publicPem, proxyFile, () => pem)
     : files.replace(publicPem, proxyFile, pem));
@@ -118,8 +119,8 @@ export interface PublicCertificateRequest {
 const joinPem = ({ certificate, key }: PublicCertificate): string =>
   [certificate, key].map((text) => `${text.trim()}\n`).join('');
 
-/** The existing file, or a new certificate if its own authority must replace it. An operator's certificate stays. */
-async function privatePem(
+/** The existing file. If the private authority issued it for another host, or it ends within 30 days, a new one. */
+async function currentOrReissuedPem(
   files: InstallationFiles,
   { host, now, existing, ca }: { host: string; now: Date; existing: string | null; ca: string },
 ): Promise<string> {
@@ -141,7 +142,7 @@ function needsReissue(certificate: string, host: string, now: Date): boolean {
   return !hasName(parsed, host) || leftMs < REISSUE_MS;
 }
 
-/** Refuses a certificate that clients of the public address would refuse. */
+/** Refuses a certificate with another key, without the host name, or that has expired. */
 export function checkPublicCertificate(
   { certificate, key }: PublicCertificate,
   host: string,
@@ -171,8 +172,10 @@ function matches(certificate: string, key: string): boolean {
   }
 }
 
+/** As browsers, which ignore the common name. */
 const hasName = (certificate: X509Certificate, host: string): boolean =>
-  (isAddress(host) ? certificate.checkIP(host) : certificate.checkHost(host)) !== undefined;
+  (isAddress(host) ? certificate.checkIP(host) : certificate.checkHost(host, { subject: 'never' })) !==
+  undefined;
 
 const isAddress = (host: string): boolean => host.includes(':') || /^[\d.]+$/.test(host);
 

@@ -4,6 +4,7 @@ import { hasOperator } from '@millrace/core/identity';
 import { systemClock, type Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { hostOf } from '@millrace/platform/net';
+import { errorCode } from '../error-code.ts';
 import {
   CommandError,
   emailOf,
@@ -219,8 +220,7 @@ async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw new CommandError(`The file ${file} cannot be read (${code}).`, { cause: error });
+    throw new CommandError(`The file ${file} cannot be read (${errorCode(error)}).`, { cause: error });
   }
 }
 
@@ -229,10 +229,10 @@ function problemWithPublicUrl(text: string): string | null {
     const { protocol, origin } = new URL(text);
     if (protocol === 'https:' && origin === text) return null;
   }
-  return `is ${JSON.stringify(text)}, which is not an address as https://cloud.example.com, in lower case and without a path`;
+  return `is ${JSON.stringify(text)}, which is not an address as https://cloud.example.com: https, lower case, no path and no slash at the end`;
 }
 
-/** Names are also in a settings file, which cannot contain both kinds of quotation marks. */
+/** Names are also in a settings file, so characters that would need an escape there are refused. */
 function problemWithName(text: string): string | null {
   if (/[\u0000-\u001f\u007f"\\`$]/.test(text)) return 'contains one of " \\ ` $ or a control character';
   return text.length > 100 ? 'has more than 100 characters' : null;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, chown, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { hasErrorCode } from '../error-code.ts';
 import { syncFolder } from '../sync-folder.ts';
 import type { GroupId } from './system-groups.ts';
 
@@ -20,7 +21,7 @@ export interface FileReport {
 /** Digests of the contents that this command wrote, which distinguish them from an operator's. */
 const recordName = '.init.json';
 const recordAccess: Access = { group: null, mode: 0o644 };
-/** Enough for the releases between which a run may have been interrupted. */
+/** Digests of each file: an interrupted upgrade can leave the file of an earlier release. */
 const MAX_DIGESTS = 8;
 
 type WrittenDigests = Record<string, readonly string[]>;
@@ -62,7 +63,7 @@ export class InstallationFiles {
     try {
       return await readFile(this.pathOf(file), 'utf8');
     } catch (error) {
-      if (hasCode(error, 'ENOENT')) return null;
+      if (hasErrorCode(error, 'ENOENT')) return null;
       throw error;
     }
   }
@@ -156,9 +157,5 @@ function digestOf(content: string): string {
 }
 
 function ignoreExisting(error: unknown): void {
-  if (!hasCode(error, 'EEXIST')) throw error;
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+  if (!hasErrorCode(error, 'EEXIST')) throw error;
 }

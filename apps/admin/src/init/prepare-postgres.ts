@@ -1,6 +1,7 @@
 import type { Clock } from '@millrace/platform/clock';
 import { migrate } from '@millrace/platform/db';
 import { hostOf, isLoopback } from '@millrace/platform/net';
+import { hasErrorCode } from '../error-code.ts';
 import { CommandError } from '../command.ts';
 import { preparationScript, type ServerCertificateFiles } from './postgres-roles.ts';
 import { postgresEnvironment } from '../postgres-environment.ts';
@@ -58,7 +59,7 @@ async function runPsql(options: readonly string[], connection: ProgramOptions): 
   try {
     return await runProgram('psql', options, connection);
   } catch (error) {
-    const why = error instanceof ProgramError || isMissingProgram(error) ? error.message : null;
+    const why = error instanceof ProgramError || hasErrorCode(error, 'ENOENT') ? error.message : null;
     if (why === null) throw error;
     throw new CommandError(
       `PostgreSQL could not be prepared. ${why}\n` +
@@ -92,10 +93,6 @@ function withUrl(url: string): ProgramOptions {
     );
   }
   return { env: postgresEnvironment(url, { caFile: null, name: 'millrace-init' }) };
-}
-
-function isMissingProgram(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 /** Migrates with the login of the owner. The server needs a moment to use its new certificate. */

@@ -45,17 +45,22 @@ function textOf(result: InitResult): string {
     ...listOf('written', written),
     ...listOf('unchanged', unchanged),
     ...listOf('changed by you, so not written', edited),
-    migrations === 0 ? 'The database is up to date.' : `The database has ${migrations} new migrations.`,
+    migrationText(migrations),
     '',
     ...operatorLines(result),
     'Next:',
     '  systemctl enable --now millrace.target',
     ...reloadLines(result),
     '  millrace-admin doctor',
-    `  open ${consoleUrl(result)}`,
+    `Then sign in at ${consoleUrl(result)}`,
     ...certificateLines(result),
     '',
   ].join('\n');
+}
+
+function migrationText(count: number): string {
+  if (count === 0) return 'The database is up to date.';
+  return `The database is up to date after ${count} ${count === 1 ? 'migration' : 'migrations'}.`;
 }
 
 function listOf(title: string, files: readonly string[]): readonly string[] {
@@ -89,20 +94,27 @@ function operatorLines({ operator, hasOperator }: InitResult): readonly string[]
   ];
 }
 
-/** Processes read changed files only after these commands. */
+/** Commands that make services read the files that were written. */
 function reloadLines({ written, operator }: InitResult): readonly string[] {
   if (operator !== null) return [];
-  const units = new Set(written.map((file) => unitsOfFiles.find(([pattern]) => pattern.test(file))?.[1]));
-  return [...units].filter((command) => command !== undefined).map((command) => `  ${command}`);
+  const commands = new Set(
+    written.map((file) => commandsOfFiles.find(([pattern]) => pattern.test(file))?.[1]),
+  );
+  // The joint restart includes the others.
+  if (commands.has(restartAll))
+    for (const role of ['worker', 'gateway']) commands.delete(`systemctl restart millrace-${role}`);
+  return [...commands].filter((command) => command !== undefined).map((command) => `  ${command}`);
 }
 
-const unitsOfFiles: readonly (readonly [RegExp, string])[] = [
+const restartAll = 'systemctl restart millrace-worker millrace-api millrace-gateway';
+
+const commandsOfFiles: readonly (readonly [RegExp, string])[] = [
   [/^proxy\//, 'systemctl reload millrace-proxy'],
   [/^proxy\.env$/, 'systemctl restart millrace-proxy'],
   [/^nats\//, 'systemctl reload millrace-nats'],
   [/^valkey\//, 'systemctl restart millrace-valkey'],
   [/^restate\//, 'systemctl restart millrace-restate'],
-  [/^(?:api|millrace\.env$)/, 'systemctl restart millrace-worker millrace-api millrace-gateway'],
+  [/^(?:api|millrace\.env$)/, restartAll],
   [/^worker/, 'systemctl restart millrace-worker'],
   [/^gateway/, 'systemctl restart millrace-gateway'],
 ];

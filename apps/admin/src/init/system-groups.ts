@@ -18,7 +18,7 @@ export function systemGroupId(uid: number | undefined): GroupId {
   };
 }
 
-/** The ids of the user of PostgreSQL's administrator. */
+/** The ids of a user of this machine, or null. */
 export async function findUser(name: string): Promise<{ readonly uid: number; readonly gid: number } | null> {
   const [, , uid, gid] = (await readEntry('passwd', name)) ?? [];
   return uid === undefined || gid === undefined ? null : { uid: Number(uid), gid: Number(gid) };
