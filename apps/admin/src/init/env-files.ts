@@ -105,13 +105,15 @@ export function renderAdminEnv(installation: InstallationFacts): string {
 }
 
 export function renderProxyEnv(installation: InstallationFacts): string {
-  const { ports, publicUrl } = installation;
+  const { hasIpv6, ports, publicUrl } = installation;
   const port = new URL(publicUrl).port;
+  const everywhere = (of: string): string => (hasIpv6 ? `:${of},:::${of}` : `:${of}`);
   const [api, gateway] = [`127.0.0.1:${ports.api}`, `127.0.0.1:${ports.gateway}`];
   return renderEnvText([
     'Settings of the proxy.',
-    ['HTTPS_BIND', `:${port === '' ? '443' : port}`],
-    ['HTTP_BIND', ':80'],
+    'All addresses of IPv4, and with three colons those of IPv6.',
+    ['HTTPS_BIND', everywhere(port === '' ? '443' : port)],
+    ['HTTP_BIND', everywhere('80')],
     ['CERTIFICATE', inFolder(installation, 'proxy/public.pem')],
     ['CA_FILE', inFolder(installation, 'proxy/ca.pem')],
     ['UPSTREAM_NAME', upstreamName],

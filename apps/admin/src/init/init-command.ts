@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { hasOperator } from '@millrace/core/identity';
@@ -129,6 +130,7 @@ async function prepare(
   const installation: InstallationFacts = {
     ...{ folder, ports, stateFolder, name: organisation, cell: context.cell },
     publicUrl: requiredText(flags, 'public-url'),
+    hasIpv6: existsSync('/proc/net/if_inet6'),
     natsPrefix: context.natsPrefix(),
   };
   const publicCertificate = await readPublicCertificate(flags, installation.publicUrl, clock);

@@ -39,6 +39,8 @@ export interface InstallationFacts {
   readonly stateFolder: string;
   readonly ports: Ports;
   readonly publicUrl: string;
+  /** Without IPv6, the proxy could not start with an address of it. */
+  readonly hasIpv6: boolean;
   /** Users see it in the console and in emails. */
   readonly name: string;
   readonly cell: number;

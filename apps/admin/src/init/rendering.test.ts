@@ -13,6 +13,7 @@ const installation: InstallationFacts = {
   stateFolder: '/var/lib/millrace',
   ports: defaultPorts,
   publicUrl: 'https://cloud.example.com',
+  hasIpv6: false,
   name: 'Example',
   cell: 0,
   natsPrefix: '',
@@ -66,6 +67,8 @@ describe('the environment files', () => {
     const other = { ...installation, publicUrl: 'https://cloud.example.com:8443', natsPrefix: 'staging' };
     expect(parseEnv(renderProxyEnv(other))['HTTPS_BIND']).toBe(':8443');
     expect(parseEnv(renderProxyEnv(installation))['HTTPS_BIND']).toBe(':443');
+    const both = renderProxyEnv({ ...installation, hasIpv6: true });
+    expect(parseEnv(both)).toMatchObject({ HTTPS_BIND: ':443,:::443', HTTP_BIND: ':80,:::80' });
     expect(parseEnv(renderCommonEnv(other))['MILLRACE_NATS_PREFIX']).toBe('staging');
   });
 });

@@ -18,7 +18,8 @@ const now = new Date('2026-08-04T12:00:00Z');
 function createInstallation(): InstallationFacts {
   const folders = createFolders();
   const publicUrl = 'https://cloud.example.com';
-  return { ...folders, publicUrl, ports: defaultPorts, name: 'Example Cloud', cell: 0, natsPrefix: '' };
+  const network = { publicUrl, hasIpv6: false, ports: defaultPorts };
+  return { ...folders, ...network, name: 'Example Cloud', cell: 0, natsPrefix: '' };
 }
 
 async function write(
