@@ -30,6 +30,10 @@ beforeAll(async () => {
 });
 afterAll(() => machine[Symbol.asyncDispose]());
 
+/** For one of the rentals that were starting, the workers stopped a moment ago. For the other one, its time limit has passed. */
+const asIfStoppedNow =
+  "update rentals set task_deadline_at = now() + interval '10 minutes', deadline_at = now() + interval '15 minutes' where name = 'starting'";
+
 /** As after step 2 of the guide: the old database on this machine, with one login, and the settings. */
 async function restoreOldInstallation(): Promise<void> {
   copyFileSync(path.join(fixture, 'database.sql.gz'), path.join(machine.shared, 'database.sql.gz'));
@@ -40,7 +44,8 @@ async function restoreOldInstallation(): Promise<void> {
     install -m 600 settings /root/millrace-0.1.0.env
     run() { runuser -u postgres -- psql -q -v ON_ERROR_STOP=1 "$@"; }
     run -c "create role millrace login createrole password 'old'" -c 'create role millrace_app' -c 'create database millrace owner millrace'
-    zcat database.sql.gz | run -d millrace`);
+    zcat database.sql.gz | run -d millrace
+    run -d millrace -c "${asIfStoppedNow}"`);
 }
 
 const readDatabase = (database: string, query: string): Promise<string> =>
@@ -62,10 +67,12 @@ async function statusesOf(key: string, kind: 'rental' | 'volume'): Promise<Recor
 }
 
 test('3 to 6: the database of 0.1.0 is migrated, with its secrets and settings', async () => {
+  const init = guide.commandsOf('5. Configuration and migration').join('');
+  expect((await machine.run(init)).stderr).toContain('belongs to the login millrace');
   await follow('3. Copy the database');
   await follow('4. Secrets');
   const printed = await follow('5. Configuration and migration');
-  expect(printed).toMatch(/The database has \d+ new migrations/);
+  expect(printed).toMatch(/The database is up to date after \d+ migration/);
   expect(printed).toContain('The installation has an operator, so none was created.');
   expect(await machine.must('cat /etc/millrace/worker.env /etc/millrace/millrace.env')).toMatch(
     /MILLRACE_SEALING_KEY_ACTIVE=2026-09[^]*MILLRACE_CELL=3/,
@@ -95,7 +102,7 @@ test('balances and records are those of 0.1.0', async () => {
   const balances =
     "select slug, kind, mode, balance_nano_usd, held_nano_usd from ledger_accounts join organisations o on o.id = org_id where kind = 'credit' order by 1, 2, 3";
   const before = await readDatabase('millrace_0_1_0', balances);
-  expect(before).toContain('tenant|credit|live|24999980800|0');
+  expect(before).toContain('tenant|credit|live|24999983600|0');
   expect(await readDatabase('millrace', balances)).toBe(before);
   const tables =
     'organisations users members api_keys ssh_public_keys ledger_transfers ledger_entries rentals volumes webhooks prices inference_requests nodes gpus';
@@ -122,11 +129,15 @@ test('old keys are accepted, and running rentals and volumes still run', async (
 
 test('rentals in progress continue without the state of the old Restate', async () => {
   const transitions =
-    "select name, string_agg(to_status, ' ' order by seq) from rental_transitions join rentals r on r.id = rental_id where name in ('starting', 'ending') group by 1 order by 1";
-  // The time limit of the start passed long ago.
+    "select name, string_agg(to_status, ' ' order by seq) from rental_transitions join rentals r on r.id = rental_id where name in ('starting', 'late', 'ending') group by 1 order by 1";
+  const expected = [
+    'ending|Pending Running Terminating Terminated',
+    'late|Pending Failed Terminated',
+    'starting|Pending Running',
+  ];
   await expect
     .poll(() => readDatabase('millrace', transitions), { timeout: SLOW_MS })
-    .toBe('ending|Pending Running Terminating Terminated\nstarting|Pending Failed Terminated\n');
+    .toBe(`${expected.join('\n')}\n`);
 });
 
 test('an engine gets the API key that 0.1.0 sealed, and the chat is charged', async () => {

@@ -74,8 +74,10 @@ client "$test" volume create data --region mock-region --size-gb 256 --yes
 kill $gateway
 wait $gateway || true
 sleep 20
-# These two are in progress when the worker and Restate stop.
-client "$test" rental create --gpu h100 --name starting --tag millrace.fault=slow-boot --yes --no-wait
+# These three are in progress when the worker and Restate stop.
+for name in starting late; do
+  client "$test" rental create --gpu h100 --name $name --tag millrace.fault=slow-boot --yes --no-wait
+done
 client "$test" rental create --gpu h100 --name ending --yes
 client "$test" rental terminate ending --yes
 kill -KILL $worker
