@@ -82,6 +82,15 @@ test('4: doctor finds nothing', async () => {
   await expect.poll(check, { timeout: SLOW_MS }).toBe('nothing');
 });
 
+test('the public address is also served on IPv6, if the machine has it', async () => {
+  const flags = "--silent --cacert /etc/millrace/ca.pem --resolve 'cloud.example.com:443:[::1]'";
+  const request = `curl ${flags} https://cloud.example.com/readyz`;
+  const printed = await machine.must(
+    `if [ -s /proc/net/if_inet6 ]; then ${request}; else echo without IPv6; fi`,
+  );
+  expect(printed).toMatch(/"ready":true|without IPv6/);
+});
+
 test('5: a rental on the simulated fleet, and a chat with llama-server', async () => {
   await startLlama(machine, { port: 8_000 });
   const printed = await follow('5. First machine and first model');
