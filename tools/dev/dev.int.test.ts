@@ -8,16 +8,15 @@ const file = join(import.meta.dirname, '..', '..', '.millrace', 'dev.json');
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 async function runOnce(): Promise<string> {
-  // The api, the worker's health, the gateway and its health.
-  const port = await freePortRange(4);
-  const [endpointPort] = await freePorts(1);
+  // The api, the worker's health, the gateway and its health, and the worker's endpoint for Restate.
+  const port = await freePortRange(5);
   const dev = await startProcess({
     name: 'dev',
     entry: 'tools/dev/main.ts',
     args: ['--once', '--port', String(port)],
     env: {
       PATH,
-      MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
+      MILLRACE_RESTATE_ENDPOINT_PORT: String(port + 4),
     },
   });
   expect(await dev.exited, dev.output()).toMatchObject({ code: 0 });
