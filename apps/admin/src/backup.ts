@@ -1,11 +1,11 @@
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncPath } from '@millrace/platform/files';
 import { systemClock, type Clock } from '@millrace/platform/clock';
 import { CommandError, type Command, type CommandContext } from './command.ts';
 import { errorCode } from './error-code.ts';
 import { postgresEnvironment } from './postgres-environment.ts';
 import { ProgramError, runProgram } from './run-program.ts';
-import { syncFolder } from './sync-folder.ts';
 
 const RETAINED_DAYS = 14;
 /** So that several backups of one day are kept, such as those before and after an upgrade. */
@@ -46,7 +46,7 @@ async function backUp(context: CommandContext, clock: Clock): Promise<Backup> {
   // The file gets its name only when it is complete and on the disk.
   await dump(`${file}.partial`, env);
   await rename(`${file}.partial`, file);
-  await syncFolder(folder);
+  await syncPath(folder);
   const { size } = await stat(file);
   return { file, bytes: size, deleted: await deleteOld(folder, clock) };
 }

@@ -2,8 +2,9 @@ import { mkdir, open, readdir, readFile, rename, rm, stat, truncate } from 'node
 import path from 'node:path';
 import { DriverError } from '@millrace/compute';
 import { floorDivide } from '@millrace/platform/money';
+import { syncPath } from '@millrace/platform/files';
 import { runCommand } from './command.ts';
-import { exists, isMissing, syncFolder } from './files.ts';
+import { exists, isMissing } from './files.ts';
 import type { Folder } from './pool.ts';
 
 // A volume is an XFS file system in a sparse file on a loop device, so its file handles are invalid elsewhere and its size is
@@ -30,9 +31,9 @@ export async function makeImage(folder: Folder, sizeGb: number): Promise<void> {
     await handle.close();
   }
   await runCommand('mkfs.xfs', ['-q', '-K', '-s', `size=${sectorBytes}`, draft], slowMs);
-  await sync(draft);
+  await syncPath(draft);
   await rename(draft, folder.image);
-  await syncFolder(folder.path);
+  await syncPath(folder.path);
 }
 
 /** Device files, set-user-id bits and programs in a volume must have no effect on the storage node. */
@@ -54,7 +55,7 @@ export async function growVolume(folder: Folder, sizeGb: number): Promise<void> 
   const wantedBytes = bytesOfGb(sizeGb);
   const { size } = await stat(folder.image);
   if (size < wantedBytes) await truncate(folder.image, wantedBytes);
-  await sync(folder.image);
+  await syncPath(folder.image);
   const device = await loopOf(folder.image);
   if (device === null) throw new DriverError('unavailable', 'The volume lost its loop device.');
   await runCommand('losetup', ['--set-capacity', device], quickTimeoutMs);
@@ -97,9 +98,9 @@ export async function copyWhileFrozen(folder: Folder, target: string): Promise<v
     await thawVolume(folder);
     throw error;
   }
-  await sync(draft);
+  await syncPath(draft);
   await rename(draft, target);
-  await syncFolder(folder.snapshots);
+  await syncPath(folder.snapshots);
 }
 
 /** After a crash or failure: thaws the file system and deletes unfinished copies. */
@@ -128,15 +129,6 @@ export async function snapshotIds(folder: Folder): Promise<string[]> {
 export async function usedBytes(file: string): Promise<number> {
   const blockBytes = 512;
   return (await stat(file)).blocks * blockBytes;
-}
-
-export async function sync(file: string): Promise<void> {
-  const handle = await open(file, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 export async function isMounted(folder: string): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { open, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { syncPath } from '@millrace/platform/files';
 
 /** Replaces a file atomically: readers get the old or the new text, also after a power failure. */
 export async function replaceFile(file: string, text: string): Promise<void> {
@@ -12,17 +13,7 @@ export async function replaceFile(file: string, text: string): Promise<void> {
     await handle.close();
   }
   await rename(draft, file);
-  await syncFolder(path.dirname(file));
-}
-
-/** Without it a new or renamed file may be lost in a power failure. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await syncPath(path.dirname(file));
 }
 
 export async function exists(file: string): Promise<boolean> {

@@ -2,6 +2,7 @@ import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { DriverError } from '@millrace/compute';
 import type { Clock } from '@millrace/platform/clock';
+import { syncPath } from '@millrace/platform/files';
 import { runCommand } from './command.ts';
 import {
   attachLoop,
@@ -11,10 +12,9 @@ import {
   mountOptions,
   quickTimeoutMs,
   slowMs,
-  sync,
   unmountVolume,
 } from './disk.ts';
-import { exists, syncFolder } from './files.ts';
+import { exists } from './files.ts';
 import { stopServer } from './ganesha.ts';
 import type { Pool, Folder } from './pool.ts';
 import { writeRecord, type VolumeRecord } from './record.ts';
@@ -40,9 +40,9 @@ export async function commitRestore(pool: Pool, folder: Folder, record: VolumeRe
   // The copy shares all blocks with the snapshot, so it uses no space until the volume is written to.
   await runCommand('cp', ['--reflink=always', source, draft], slowMs);
   if (restore.volumeId !== folder.id) await assignFileSystemUuid(folder, draft);
-  await sync(draft);
+  await syncPath(draft);
   await rename(draft, target);
-  await syncFolder(folder.restores);
+  await syncPath(folder.restores);
   const decided: VolumeRecord = {
     ...record,
     madeGb: gbOf((await stat(target)).size),
@@ -62,8 +62,8 @@ export async function finishRestore(folder: Folder, record: VolumeRecord, clock:
     await stopServer(folder, clock);
     await unmountVolume(folder);
     await rename(image, folder.image);
-    await syncFolder(folder.path);
-    await syncFolder(folder.restores);
+    await syncPath(folder.path);
+    await syncPath(folder.restores);
   }
   await deleteDrafts(folder);
   await rm(folder.restores, { recursive: true, force: true });

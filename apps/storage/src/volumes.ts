@@ -4,6 +4,7 @@ import { DriverError, isDriverError } from '@millrace/compute';
 import { createItemRunner, defineLoop } from '@millrace/platform/loops';
 import type { VolumeView, VolumeSpec } from '@millrace/storage';
 import { checkSnapshotId, checkVolumeSpec } from '@millrace/storage/wire';
+import { syncPath } from '@millrace/platform/files';
 import { Admission, readAllVolumes } from './admission.ts';
 import {
   copyWhileFrozen,
@@ -15,7 +16,7 @@ import {
   unmountVolume,
   usedBytes,
 } from './disk.ts';
-import { exists, syncFolder } from './files.ts';
+import { exists } from './files.ts';
 import { isProbeAddress } from './ganesha-config.ts';
 import { findServers, stopServer, rotateLog } from './ganesha.ts';
 import { HealthTracker } from './health.ts';
@@ -91,7 +92,7 @@ export class Volumes {
     const { snapshots } = pool.volume(id);
     await this.#turns.take(id, async () => {
       await rm(pool.snapshot(id, snapshotId), { force: true });
-      if (await exists(snapshots)) await syncFolder(snapshots);
+      if (await exists(snapshots)) await syncPath(snapshots);
     });
   }
 

@@ -47,7 +47,7 @@ const orders = {
   'packages/inference/src/adapters': 'text < media',
   'packages/inference/src/gateway': 'http < requests < upstream < gateway-deps.ts < text < media < .',
   'packages/platform/src': `
-    secrets < fault < log < money < telemetry < clock < ids < release < lifecycle < tls < db < wire-ids < valkey
+    files < secrets < fault < log < money < telemetry < clock < ids < release < lifecycle < tls < db < wire-ids < valkey
     < envelope < restate < outbox < limiter < http < net < nats < mail < loops < config < auth`,
   'packages/platform/src/http': 'response < body < idempotency < input < .',
   'packages/sdk/src': '. < text',

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { chmod, chown, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { syncPath } from '@millrace/platform/files';
 import { hasErrorCode } from '../error-code.ts';
-import { syncFolder } from '../sync-folder.ts';
 import type { GroupId } from './system-groups.ts';
 
 export interface Access {
@@ -131,7 +131,7 @@ export class InstallationFiles {
       await handle.close();
     }
     await rename(draft, path);
-    await syncFolder(dirname(path));
+    await syncPath(dirname(path));
   }
 
   async #applyAccess(path: string, access: Access): Promise<void> {
