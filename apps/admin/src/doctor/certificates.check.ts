@@ -1,17 +1,15 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { parseCertificates } from '@millrace/platform/tls';
+import { EXPIRES_SOON_MS, hasName, matchesKey } from '../certificate-facts.ts';
 import type { Check, CheckContext, ServedCertificate } from './check.ts';
 import { finding, type Finding } from './finding.ts';
 import { publicAuthorities } from './network.ts';
 import { tlsServers, type TlsServer } from './servers.ts';
 
-const DAY_MS = 86_400_000;
 const SOON_DAYS = 30;
 const URGENT_DAYS = 7;
-const SOON_MS = SOON_DAYS * DAY_MS;
-const URGENT_MS = URGENT_DAYS * DAY_MS;
+const URGENT_MS = URGENT_DAYS * 86_400_000;
 
 /** The authority, and the certificate of each server in its file and on the network. */
 export const certificatesCheck: Check = {
@@ -43,7 +41,7 @@ function checkAuthority({ installation, effects }: CheckContext): Authority {
       const until = `The authority in ${path} is valid until ${dateOf(certificate)}.`;
       if (leftMs < 0 || isEarly(certificate, effects.clock.nowMs()))
         return [finding('ca-expired', path, until, values)];
-      return leftMs < SOON_MS ? [finding('ca-expires-soon', path, until, values)] : [];
+      return leftMs < EXPIRES_SOON_MS ? [finding('ca-expires-soon', path, until, values)] : [];
     });
     return { findings, pem };
   } catch {
@@ -132,9 +130,6 @@ function checkCertificate(
   const nowMs = context.effects.clock.nowMs();
   const values = valuesOf(server, context);
   const name = server.certificateName;
-  const hasName =
-    (isIP(name) === 0 ? certificate.checkHost(name, { subject: 'never' }) : certificate.checkIP(name)) !==
-    undefined;
   const leftMs = leftMsOf(certificate, nowMs);
   const until = `The certificate of ${server.title} is valid until ${dateOf(certificate)}`;
   const isInvalid = leftMs < 0 || isEarly(certificate, nowMs);
@@ -142,7 +137,7 @@ function checkCertificate(
     ...(isInvalid
       ? [finding('certificate-expired', server.name, `${until}: it is not valid now.`, values)]
       : []),
-    ...(!isInvalid && leftMs < SOON_MS
+    ...(!isInvalid && leftMs < EXPIRES_SOON_MS
       ? [
           finding(
             'certificate-expires-soon',
@@ -152,7 +147,7 @@ function checkCertificate(
           ),
         ]
       : []),
-    ...(hasName
+    ...(hasName(certificate, name)
       ? []
       : [
           finding(
@@ -189,14 +184,6 @@ function readFiles({ certificateFile, keyFile }: TlsServer): ServerFiles | 'inva
     return { certificate, keyMatches: !hasKey || matchesKey(certificate, readFileSync(keyFile, 'utf8')) };
   } catch {
     return 'invalid';
-  }
-}
-
-function matchesKey(certificate: X509Certificate, key: string): boolean {
-  try {
-    return certificate.checkPrivateKey(createPrivateKey(key));
-  } catch {
-    return false;
   }
 }
 

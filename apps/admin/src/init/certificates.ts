@@ -1,7 +1,9 @@
-import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { EXPIRES_SOON_MS, hasName, matchesKey } from '../certificate-facts.ts';
 import { CommandError } from '../command.ts';
 import { groupOf, upstreamName } from './layout.ts';
 import type { Access, InstallationFiles } from './installation-files.ts';
@@ -12,8 +14,6 @@ import { runProgram } from '../run-program.ts';
 const AUTHORITY_DAYS = 3650;
 /** Clients of Apple refuse longer ones, also of private authorities. */
 const PUBLIC_DAYS = 825;
-/** `doctor` reports certificates that end in this time. */
-const REISSUE_MS = 30 * 86_400_000;
 
 export const authorityCertificate = 'ca.pem';
 const authorityKey = 'authority/ca.key';
@@ -126,7 +126,7 @@ async function currentOrReissuedPem(
 ): Promise<string> {
   if (existing !== null && !(isIssuedBy(existing, ca) && needsReissue(existing, host, now))) return existing;
   const key = createKey();
-  const alternativeNames = [isAddress(host) ? `IP:${host}` : `DNS:${host}`];
+  const alternativeNames = [isIP(host) !== 0 ? `IP:${host}` : `DNS:${host}`];
   return `${await issue(files, key, { name: 'Millrace', alternativeNames, days: PUBLIC_DAYS })}${key}`;
 }
 
@@ -139,7 +139,7 @@ function isIssuedBy(certificate: string, ca: string): boolean {
 function needsReissue(certificate: string, host: string, now: Date): boolean {
   const parsed = new X509Certificate(certificate);
   const leftMs = parsed.validToDate.getTime() - now.getTime();
-  return !hasName(parsed, host) || leftMs < REISSUE_MS;
+  return !hasName(parsed, host) || leftMs < EXPIRES_SOON_MS;
 }
 
 /** Refuses a certificate with another key, without the host name, or that has expired. */
@@ -164,20 +164,14 @@ function parseCertificate(certificate: string): X509Certificate {
   }
 }
 
+/** False also for a text that is no certificate. */
 function matches(certificate: string, key: string): boolean {
   try {
-    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+    return matchesKey(new X509Certificate(certificate), key);
   } catch {
     return false;
   }
 }
-
-/** As browsers, which ignore the common name. */
-const hasName = (certificate: X509Certificate, host: string): boolean =>
-  (isAddress(host) ? certificate.checkIP(host) : certificate.checkHost(host, { subject: 'never' })) !==
-  undefined;
-
-const isAddress = (host: string): boolean => host.includes(':') || /^[\d.]+$/.test(host);
 
 function createKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });

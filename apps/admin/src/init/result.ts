@@ -101,8 +101,9 @@ function reloadLines({ written, operator }: InitResult): readonly string[] {
     written.map((file) => commandsOfFiles.find(([pattern]) => pattern.test(file))?.[1]),
   );
   // The joint restart includes the others.
-  if (commands.has(restartAll))
+  if (commands.has(restartAll)) {
     for (const role of ['worker', 'gateway']) commands.delete(`systemctl restart millrace-${role}`);
+  }
   return [...commands].filter((command) => command !== undefined).map((command) => `  ${command}`);
 }
 

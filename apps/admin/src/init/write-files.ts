@@ -37,9 +37,8 @@ export async function writeFiles(
   await createFolders(files);
   await ensureCertificates(files);
   const host = hostOf(new URL(installation.publicUrl));
-  const hasPrivateCertificate = await ensurePublicCertificate(files, {
-    ...{ host, given: publicCertificate, now },
-  });
+  const request = { host, given: publicCertificate, now };
+  const hasPrivateCertificate = await ensurePublicCertificate(files, request);
   const secrets = await ensureSecrets(files, installation.ports, now);
   const identity = await files.ensure('restate/identity.pem', ofService('restate'), createIdentityKey);
   await configureEngines(files, installation, secrets);
