@@ -28,6 +28,9 @@ export {
   type TestDatabase,
   type TestDatabaseOptions,
 } from './postgres/database.ts';
+export { startPatroniCluster, type PatroniCluster } from './patroni/patroni-cluster.ts';
+export { createPatroniDatabase } from './patroni/patroni-database.ts';
+export type { PatroniNode } from './patroni/patroni-node.ts';
 export {
   connectTestNats,
   natsAccess,
@@ -140,6 +143,7 @@ export {
   type ChatDoubleOptions,
   type ChatFailure,
 } from './doubles/chat-double.ts';
+export { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from './doubles/otlp-receiver.ts';
 export { KEEP_ALIVE_MS } from './doubles/keep-alive.ts';
 export { startMedia, type TestMedia } from './inference/media.ts';
 export { transcribe, type Transcript } from './inference/transcribe.ts';

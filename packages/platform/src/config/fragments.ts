@@ -207,7 +207,7 @@ const telemetryVariables = {
   },
   samplePercent: {
     env: 'MILLRACE_TRACE_SAMPLE_PERCENT',
-    schema: values.wholeNumber(0, 100).default(100),
+    schema: values.wholeNumber(0, 100).default(1),
     expected: 'the percentage of traces to record, 0 to 100',
     example: '10',
   },

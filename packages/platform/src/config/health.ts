@@ -2,6 +2,26 @@ import { z } from 'zod';
 import { fragment } from './fragment.ts';
 import { values } from './values.ts';
 
+const processAddress = values.text.transform((text, issue) => {
+  const [, name = '', url = ''] = /^([a-z0-9 ._-]{1,40})=(https?:\/\/.{1,200})$/.exec(text) ?? [];
+  if (name !== '' && URL.canParse(url)) return { name, url };
+  issue.addIssue({ code: 'custom', message: 'it is not NAME=URL' });
+  return { name, url };
+});
+
+/** Asked by apis, for the health page of operators. The default is the layout of one machine. */
+export const healthProcessesConfig = fragment('healthProcesses', {
+  list: {
+    env: 'MILLRACE_HEALTH_PROCESSES',
+    schema: values.listOf(processAddress).default([
+      { name: 'worker', url: 'http://127.0.0.1:8081' },
+      { name: 'gateway', url: 'http://127.0.0.1:8083' },
+    ]),
+    expected: 'the health addresses of all workers and gateways, as NAME=URL, comma-separated',
+    example: 'worker 1=http://10.7.0.1:8081,gateway 1=http://10.7.0.1:8083',
+  },
+});
+
 const TOKEN_LENGTH_MIN = 16;
 
 /** The health of a process, for load balancers and monitoring. */

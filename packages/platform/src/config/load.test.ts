@@ -100,7 +100,7 @@ test('loadConfig needs only the required variables; all others have a default', 
     prometheusPort: null,
     prometheusHost: '127.0.0.1',
     otlpUrl: undefined,
-    samplePercent: 100,
+    samplePercent: 1,
   });
   expect(config.providers).toMatchObject({ isDemo: false, list: null, file: null });
   expect([config.cell.id, config.docs.open, config.inference.widePenalties]).toEqual([0, false, false]);

@@ -1,4 +1,4 @@
-import { isUnixSocket, parsePostgresUrl } from '../db/server-url.ts';
+import { isUnixSocket, parsePostgresUrl } from '../db/servers/server-url.ts';
 import { checkEngineTls, engineTls } from './engine-tls.ts';
 import { fragment } from './fragment.ts';
 import type { ConfigProblem, Variable } from './fragment.ts';

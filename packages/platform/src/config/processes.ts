@@ -13,7 +13,7 @@ import {
   secretsConfig,
   telemetryConfig,
 } from './fragments.ts';
-import { healthConfig } from './health.ts';
+import { healthConfig, healthProcessesConfig } from './health.ts';
 import { invoicesConfig } from './invoices.ts';
 import { mailConfig } from './mail.ts';
 import { marketplaceConfig } from './marketplace.ts';
@@ -60,6 +60,7 @@ export const apiFragments = [
   catalogConfig,
   consoleConfig,
   docsConfig,
+  healthProcessesConfig,
   httpConfig,
   inferenceConfig,
   valkeyConfig,

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { ClientConfig } from 'pg';
 import { parseCertificates } from '../tls/index.ts';
 import { PostgresClient, type PostgresClientConfig } from './postgres-client.ts';
-import { ServerChoice } from './server-choice.ts';
-import { parsePostgresUrl, type PostgresUrl } from './server-url.ts';
+import { ServerChoice } from './servers/server-choice.ts';
+import { parsePostgresUrl, type PostgresUrl } from './servers/server-url.ts';
 
 export interface DatabaseAccess {
   readonly url: string;

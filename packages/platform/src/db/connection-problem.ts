@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import { isCertificateCode } from '../tls/index.ts';
-import { serverName, type PostgresServer } from './server-url.ts';
+import { serverName, type PostgresServer } from './servers/server-url.ts';
 
 /** PostgreSQL or this process refused the connection, and the message says what an operator has to change. */
 export class ConnectionRefusedError extends Error {

@@ -11,11 +11,12 @@ import {
 import type { IdSource } from '../ids/index.ts';
 import type { Logger } from '../log/index.ts';
 import { msToSeconds } from '../money/index.ts';
-import { counter, histogram, inSpan } from '../telemetry/index.ts';
+import { counter, gauge, histogram, inSpan, onScrape } from '../telemetry/index.ts';
 import type { Db, TransactionOptions, Tx } from './db.ts';
 import { connectionConfig, type DatabaseAccess } from './connect.ts';
 import { isContended, isLostBeforeCommit, isRetryable } from './errors.ts';
 import { PostgresClient, type PostgresClientConfig } from './postgres-client.ts';
+import { PrimaryWatch } from './servers/primary-watch.ts';
 import { assertOutsideTransaction, runInTransactionScope } from './transaction-scope.ts';
 import type { Tables } from './tables.ts';
 import { readClock, TimedDialect, type BeginClocks } from './timed-driver.ts';
@@ -66,11 +67,10 @@ const defaults = {
 const defaultMaxAttempts = 5;
 const connectionLifetimeSeconds = 1_800;
 
-const buckets = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-const durationText = 'Duration of transactions, including all attempts.';
-const durations = histogram('millrace_db_transaction_duration_seconds', durationText, { buckets });
-const attemptText = 'Attempts of transactions, including retries.';
-const attempts = counter('millrace_db_transaction_attempts_total', attemptText);
+const durations = histogram('millrace_db_transaction_duration_seconds');
+const attempts = counter('millrace_db_transaction_attempts_total');
+const connectionsGauge = gauge('millrace_db_connections');
+const waitingGauge = gauge('millrace_db_waiting');
 
 function createPool(options: DbOptions): PostgresPool {
   const role = options.role === undefined ? appRole : options.role;
@@ -108,9 +108,27 @@ function createPool(options: DbOptions): PostgresPool {
   pool.on('connect', (client) =>
     client.on('error', (error) => options.log.warn({ err: error }, 'database connection lost')),
   );
+  const endScrapes = onScrape(() => {
+    connectionsGauge.record(pool.totalCount - pool.idleCount, { state: 'in_use' });
+    connectionsGauge.record(pool.idleCount, { state: 'idle' });
+    connectionsGauge.record(options.poolSize, { state: 'limit' });
+    waitingGauge.record(pool.waitingCount);
+  });
+  const watch = new PrimaryWatch(config.choice, config, options.processClock ?? systemClock);
   return {
-    connect: () => config.choice.connect(() => pool.connect()),
-    end: () => pool.end(),
+    connect: () => {
+      watch.start();
+      return config.choice.connect(() => pool.connect());
+    },
+    end: async () => {
+      endScrapes();
+      try {
+        // A COMMIT may wait on an earlier primary until the watch finds the new one.
+        await pool.end();
+      } finally {
+        await watch.stop();
+      }
+    },
     options: pool.options,
   };
 }
@@ -166,7 +184,7 @@ class TransactionRunner {
   async transaction<T>(o: TransactionOptions, work: Work<T>): Promise<T> {
     assertOutsideTransaction('A second transaction');
     const startedMs = this.timer.monotonicMs();
-    let outcome = 'rolled back';
+    let outcome: 'committed' | 'rolled back' = 'rolled back';
     try {
       const attributes = { 'db.system.name': 'postgresql', 'millrace.isolation': o.isolation };
       const [result, hooks] = await inSpan(`transaction ${o.name}`, { attributes }, () =>

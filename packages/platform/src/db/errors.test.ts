@@ -9,7 +9,7 @@ import {
   isUnavailable,
 } from './errors.ts';
 import { ConnectionRefusedError } from './connection-problem.ts';
-import { NoWritableServerError } from './server-choice.ts';
+import { NoWritableServerError } from './servers/server-choice.ts';
 
 const unknownCommit = new UnknownCommitError('x', databaseError('57P01'));
 const noServer = new NoWritableServerError(['a: x'], null);

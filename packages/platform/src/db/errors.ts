@@ -1,7 +1,7 @@
 import { DatabaseError } from 'pg';
 import { ClockSkewError } from '../clock/index.ts';
 import { ConnectionRefusedError } from './connection-problem.ts';
-import { NoWritableServerError } from './server-choice.ts';
+import { NoWritableServerError } from './servers/server-choice.ts';
 
 const serializationFailure = '40001';
 const deadlockDetected = '40P01';

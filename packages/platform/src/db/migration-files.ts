@@ -12,6 +12,21 @@ export interface MigrationFile {
   readonly sha256: string;
   /** The index that the file builds with `create index concurrently`, outside a transaction; null for other files. */
   readonly concurrentIndex: ConcurrentIndex | null;
+  readonly contracts: readonly Contract[];
+}
+
+/** An object that a migration removes: a line `-- contract: KIND NAME, unused since VERSION`. */
+export interface Contract {
+  readonly kind: string;
+  readonly name: string;
+  /** The first release that does not use it. */
+  readonly since: string;
+}
+
+export function readContracts(sql: string): readonly Contract[] {
+  return [...sql.matchAll(/^-- contract: (\w+) ([\w.]+), unused since (\d+\.\d+\.\d+)$/gm)].map(
+    ([, kind = '', name = '', since = '']) => ({ kind, name, since }),
+  );
 }
 
 export interface ConcurrentIndex {
@@ -59,6 +74,7 @@ function parseMigration(file: string, sql: string): MigrationFile {
     sql,
     sha256: createHash('sha256').update(sql.replaceAll('\r\n', '\n')).digest('hex'),
     concurrentIndex: concurrentIndexOf(file, sql),
+    contracts: readContracts(sql),
   };
 }
 

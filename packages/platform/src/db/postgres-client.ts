@@ -4,15 +4,17 @@ import { divideWithRemainder } from '../money/index.ts';
 import { explainConnectError } from './connection-problem.ts';
 import { UnknownCommitError, isCertainlyNotCommitted, isReadOnlyServer } from './errors.ts';
 import { longStatementsText, readClockText, statementNameOf } from './prepared-statement.ts';
-import { ServerConnectError, type ServerChoice } from './server-choice.ts';
-import type { PostgresServer } from './server-url.ts';
+import { probePrimary } from './servers/primary-probe.ts';
+import {
+  ServerConnectError,
+  type OpenConnection,
+  type PrimaryPosition,
+  type ServerChoice,
+} from './servers/server-choice.ts';
+import type { PostgresServer } from './servers/server-url.ts';
 
 type Query = (config: string | QueryConfig, ...rest: unknown[]) => Promise<QueryResult> | undefined;
 type Connect = (callback?: (error?: Error) => void) => Promise<Client> | undefined;
-
-/** Set by the server while it reads the write-ahead log of another one, or if an operator made it read-only. */
-const standbyText =
-  'select pg_is_in_recovery() or current_setting(\'default_transaction_read_only\')::boolean as "isStandby"';
 
 /** The function of PostgreSQL that warns when it stops waiting for a standby. The text of a warning may be translated. */
 const waitForStandby = 'SyncRepWaitForLSN';
@@ -31,7 +33,7 @@ export interface PostgresClientConfig extends ClientConfig {
  * A connection to one server. It knows when the result of a COMMIT is unknown, and closes itself when the server stops accepting
  * writes or answering, so that the pool replaces it.
  */
-export class PostgresClient extends Client {
+export class PostgresClient extends Client implements OpenConnection {
   readonly #server: PostgresServer;
   readonly #choice: ServerChoice;
   readonly #timeoutMs: number;
@@ -81,8 +83,11 @@ export class PostgresClient extends Client {
     const untilMs = systemClock.monotonicMs() + this.#timeoutMs;
     try {
       await super.connect();
-      if (this.#choice.count > 1) await this.#requireWritable(untilMs - systemClock.monotonicMs());
-      this.#choice.setWritable(this.#server);
+      if (this.#choice.count === 1) return this;
+      const position = await this.#requireWritable(untilMs - systemClock.monotonicMs());
+      this.#choice.setPrimary(this.#server, position);
+      this.#choice.opened(this, position);
+      this.once('end', () => this.#choice.closed(this));
       return this;
     } catch (error) {
       this.#choice.failed(this.#server);
@@ -93,14 +98,16 @@ export class PostgresClient extends Client {
     }
   }
 
+  replace(): void {
+    this.connection.stream.destroy(new Error('Connection terminated: another server is the primary now'));
+  }
+
   /** The time that is left of the timeout; not limited if there is none. */
-  async #requireWritable(leftMs: number): Promise<void> {
-    const probe: QueryConfig & { query_timeout: number } = {
-      text: standbyText,
-      query_timeout: this.#timeoutMs === 0 ? 0 : Math.max(1, Math.ceil(leftMs)),
-    };
-    const { rows } = await super.query<{ isStandby: boolean }>(probe);
-    if (rows[0]?.isStandby !== false) throw new Error('it is a standby or read-only');
+  async #requireWritable(leftMs: number): Promise<PrimaryPosition> {
+    const timeoutMs = this.#timeoutMs === 0 ? 0 : Math.max(1, Math.ceil(leftMs));
+    const position = await probePrimary((config) => super.query(config), timeoutMs);
+    if (position === null) throw new Error('it is a standby or read-only');
+    return position;
   }
 
   /** Sends a defined text by name, and returns only the time of a text that ends with `readClockText`. */

@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { sql } from 'kysely';
+import type { Tx } from './db.ts';
 
 interface TransactionScope {
   readonly name: string;
@@ -29,5 +31,22 @@ export function assertOutsideTransaction(what: string): void {
       `${what} was used inside the transaction "${scope.name}". Use the Tx for queries, ` +
         'and do everything else before it opens or after it commits.',
     );
+  }
+}
+
+/**
+ * If the work throws, its writes are rolled back, its locks are released and the transaction can continue. Savepoints cannot
+ * be nested.
+ */
+export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
+  await sql`savepoint part`.execute(tx.kysely);
+  try {
+    const result = await work();
+    await sql`release savepoint part`.execute(tx.kysely);
+    return result;
+  } catch (error) {
+    // On a broken connection the rollback fails too; the first error has the cause.
+    await sql`rollback to savepoint part`.execute(tx.kysely).catch(() => undefined);
+    throw error;
   }
 }

@@ -1,9 +1,12 @@
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:net';
 import { Server as TlsServer, type SecureVersion } from 'node:tls';
 import type { Timer } from '../clock/index.ts';
 import { startLoop, type Loop } from '../lifecycle/index.ts';
 import type { Logger } from '../log/index.ts';
+import { msToSeconds } from '../money/index.ts';
+import { gauge } from '../telemetry/index.ts';
 import { assertKeyMatches } from './pinned-tls.ts';
 
 export interface TlsFilesOptions {
@@ -18,6 +21,8 @@ export interface TlsFilesOptions {
   readonly everyMs?: number;
 }
 
+const expiryGauge = gauge('millrace_certificate_expires_timestamp_seconds');
+
 const EVERY_MS = 10_000;
 
 /**
@@ -28,6 +33,7 @@ export function watchTlsFiles(options: TlsFilesOptions): Loop {
   const { server, certFile, keyFile, clock, log, minVersion = 'TLSv1.2', everyMs = EVERY_MS } = options;
   let { cert, key } = options.loaded;
   const watching = { name: 'TLS files', clock, log, idleMs: everyMs, maxBackoffMs: everyMs };
+  recordExpiry(cert);
   return startLoop(watching, async () => {
     const [newCert, newKey] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
     if (newCert === cert && newKey === key) return 'idle';
@@ -36,9 +42,14 @@ export function watchTlsFiles(options: TlsFilesOptions): Loop {
     if (!(server instanceof TlsServer)) throw new TypeError('The server does not use TLS.');
     server.setSecureContext({ cert: newCert, key: newKey, minVersion });
     [cert, key] = [newCert, newKey];
+    recordExpiry(cert);
     log.info({ certFile }, 'TLS certificate reloaded');
     return 'idle';
   });
+}
+
+function recordExpiry(cert: string): void {
+  expiryGauge.record(msToSeconds(new X509Certificate(cert).validToDate.getTime()));
 }
 
 /** The TLS settings of a process; null if it serves plain HTTP. */

@@ -44,6 +44,8 @@ export interface TestDatabaseOptions {
   readonly statementTimeoutMs?: number;
   /** Another server than the shared one, for a test that kills it. */
   readonly postgresUrl?: string;
+  /** False: an empty database, for a test that migrates it itself. */
+  readonly isMigrated?: boolean;
   /** Whether commits wait for the disk. Only benches need it on the shared server, which is never killed. */
   readonly isSynced?: boolean;
 }
@@ -180,13 +182,14 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   const space = isSynced ? null : await ensureTestTablespace(serverUrl);
   const place = space === null ? '' : `tablespace ${space}`;
   await withMaintenance(async (client) => {
-    await client.query(`create database ${name} template ${template} ${place}`);
+    const origin = options.isMigrated === false ? 'template0' : template;
+    await client.query(`create database ${name} template ${origin} ${place}`);
     // A clone does not have the rights on the database that the migrations revoked.
     await client.query(`revoke temporary on database ${name} from public`);
     if (!isSynced) await client.query(`alter database ${name} set synchronous_commit = off`);
   }, serverUrl);
   const url = urlOfDatabase(serverUrl, name);
-  await nameInstallation(url);
+  if (options.isMigrated !== false) await nameInstallation(url);
   const db = createDb({
     ...longDbTimeouts,
     url,

@@ -1,6 +1,6 @@
 import type { ResponseBody, Operation } from '@millrace/contract';
 import type { Timer } from '../../clock/index.ts';
-import type { Db, TransactionOptions, Tx } from '../../db/index.ts';
+import { confirmReads, type Db, type TransactionOptions, type Tx } from '../../db/index.ts';
 import type { Actor, Mode } from '../../envelope/index.ts';
 import { Fault } from '../../fault/index.ts';
 import type { OrgId } from '../../ids/index.ts';
@@ -95,6 +95,8 @@ async function attempt<Op extends Operation>(
     if (stored === null) return { kind: 'busy' };
     if (stored.expiresAt > now) {
       if (!stored.requestHash.equals(request.hash)) throw new Fault('IDEMPOTENCY_KEY_REUSED');
+      // The stored row may be on this server alone, if its commit stopped waiting for a standby.
+      await confirmReads(tx);
       return { kind: 'replay', stored };
     }
     if (!(await reclaimExpiredKey(tx, orgId, claim))) return { kind: 'busy' };
