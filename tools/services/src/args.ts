@@ -112,14 +112,14 @@ function onlyName(command: string, names: readonly string[]): string {
 
 export const help = `Starts and stops the real engines on 127.0.0.1, for development, tests and CI.
 
-  npm run services -- up [name…]       start engines (by default all but incus-host, ironic and haproxy) and wait until they are ready
+  npm run services -- up [name…]       start engines (by default all but incus-host, ironic, haproxy and patroni) and wait until they are ready
   npm run services -- install [name…]  install the packages of engines (by default of all) without starting any
   npm run services -- down [name…]     stop engines
   npm run services -- status           show the state of every node; exits with 1 if a node is dead or not ready
   npm run services -- kill NODE        kill one node with SIGKILL, like a crash; \`up\` restarts it
   npm run services -- logs NODE        print the end of a node's log; -f follows it
 
-Names: postgres, valkey, nats, restate, incus, incus-host, ironic, llama, images, speech, caddy, nfs, haproxy.
+Names: postgres, valkey, nats, restate, incus, incus-host, ironic, llama, images, speech, caddy, nfs, haproxy, patroni.
 
   --install       up: install missing packages (needs root and Debian 12); without it, the commands are printed
   --cluster       up: three nodes each of NATS, Restate and Incus instead of one (of the named engines, if you name any)

@@ -16,7 +16,7 @@ export type {
 export type { Topology } from './engine.ts';
 export { resetIncusHost } from './engines/incus-standalone.ts';
 export { caddyCommand, caddyFile, type CaddyCommand, type CaddyOptions } from './engines/caddy-command.ts';
-export { haproxyFile } from './engines/haproxy.ts';
+export { haproxyFile } from './engines/programs.ts';
 export { restateProxyCommand, type RestateProxyOptions } from './secure/restate-proxy.ts';
 export { renderRestateToml, restateCommand } from './engines/restate.ts';
 export { ensureIdentityKey, identityPublicKey } from './identity-key.ts';

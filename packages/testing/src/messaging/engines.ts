@@ -71,7 +71,11 @@ export async function unregisterDeploymentsAt(url: string): Promise<void> {
   const response = await fetch(`${readEndpoints().restate.adminUrl}/deployments`);
   const { deployments } = (await response.json()) as { deployments: readonly { id: string; uri?: string }[] };
   const own = deployments.filter(
-    ({ uri }) => uri !== undefined && uri.replace(/^https:/, 'http:').replace(/\/$/, '') === url,
+    ({ uri = '' }) =>
+      uri
+        .replace(/^https:/, 'http:')
+        .replace(/\/$/, '')
+        .split('/release/')[0] === url,
   );
   for (const { id } of own) await unregisterDeployment(id);
 }

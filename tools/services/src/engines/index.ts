@@ -1,7 +1,7 @@
 import type { Engine } from '../engine.ts';
 import { Failure } from '../failure.ts';
 import { caddy } from './caddy.ts';
-import { haproxy } from './haproxy.ts';
+import { haproxy, patroni } from './programs.ts';
 import { incusHost } from './incus-standalone.ts';
 import { incus } from './incus.ts';
 import { ironic } from './ironic.ts';
@@ -28,6 +28,7 @@ export const engines: readonly Engine[] = [
   caddy,
   nfs,
   haproxy,
+  patroni,
 ];
 
 export function engineNamed(name: string): Engine {

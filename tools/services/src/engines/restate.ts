@@ -8,7 +8,7 @@ import { runOrThrow, run } from '../processes.ts';
 import { knownHome, nodeHome, type Site } from '../site.ts';
 import { httpGet, httpPost } from '../loopback-client.ts';
 import { caFile } from '../secure/site-tls.ts';
-import { haproxy } from './haproxy.ts';
+import { haproxy } from './programs.ts';
 import {
   checkRestateProxy,
   configureRestateProxy,

@@ -5,7 +5,7 @@ import type { Launch, NodeSpec } from '../engine.ts';
 import { exchangeText } from '../loopback-client.ts';
 import { caFile, ensureServerCertificate, issueServerCertificate, type ServerTlsFiles } from './site-tls.ts';
 import { knownHome, nodeHome, repositoryRoot, writeAtomically, type Site } from '../site.ts';
-import { haproxyFile } from '../engines/haproxy.ts';
+import { haproxyFile } from '../engines/programs.ts';
 
 /** HAProxy with mutual TLS in front of the Restate of a secure site. */
 

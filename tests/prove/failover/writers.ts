@@ -1,0 +1,214 @@
+import { systemClock } from '@millrace/platform/clock';
+import { uniqueId } from '@millrace/testing';
+
+/** Clients that change something with an idempotency key, and repeat each request with its key until it has a final response. */
+
+export interface Acknowledgement {
+  readonly kind: WriteKind;
+  /** Of the created resource. */
+  readonly id: string;
+  readonly idempotencyKey: string;
+  readonly endedMs: number;
+}
+
+export type WriteKind = 'grant' | 'key' | 'rental' | 'termination';
+
+export interface WriteCounts {
+  /** Responses 503 with Retry-After. */
+  refused: number;
+  /** Requests without any response. */
+  unanswered: number;
+  /** Requests whose first response was lost or 503, and that were found committed by their key. */
+  settledAsCommitted: number;
+  /** The same, executed by a repetition. */
+  settledByRepetition: number;
+}
+
+export interface WriterLoad {
+  readonly acknowledged: readonly Acknowledgement[];
+  readonly counts: Readonly<WriteCounts>;
+  readonly failures: readonly string[];
+  /** Resolves once each request has its final response. */
+  end(): Promise<void>;
+}
+
+export interface WriterOptions {
+  readonly url: string;
+  readonly region: string;
+  readonly operatorKey: string;
+  /** Receives grants and does nothing else. */
+  readonly grantedOrganisation: string;
+  readonly tenantKey: string;
+  /** Rents simulated machines. */
+  readonly testKey: string;
+  readonly writersPerKind: number;
+}
+
+export const GRANT_NANO_USD = 1_000n;
+export const KEY_PREFIX = 'failover ';
+const PAUSE_MS = 50;
+const REQUEST_TIMEOUT_MS = 60_000;
+/** Longer than any failover. */
+const GIVE_UP_MS = 240_000;
+const FAILURES_MAX = 20;
+
+interface Write {
+  readonly kind: WriteKind;
+  readonly key: string;
+  readonly path: string;
+  readonly body: object;
+}
+
+type Settled = { readonly status: number; readonly json: Record<string, unknown> };
+
+export function startWriters(options: WriterOptions): WriterLoad {
+  const load = new Writers(options);
+  return {
+    acknowledged: load.acknowledged,
+    counts: load.counts,
+    failures: load.failures,
+    end: () => load.end(),
+  };
+}
+
+class Writers {
+  readonly acknowledged: Acknowledgement[] = [];
+  readonly failures: string[] = [];
+  readonly counts: WriteCounts = {
+    refused: 0,
+    unanswered: 0,
+    settledAsCommitted: 0,
+    settledByRepetition: 0,
+  };
+  readonly #options: WriterOptions;
+  readonly #clients: readonly Promise<void>[];
+  #isOver = false;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+    const each = Array.from({ length: options.writersPerKind });
+    this.#clients = [
+      ...each.map(() => this.#repeat(() => this.#grant())),
+      ...each.map(() => this.#repeat(() => this.#createKey())),
+      ...each.map(() => this.#repeat(() => this.#rent())),
+    ];
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#clients);
+  }
+
+  async #repeat(work: () => Promise<void>): Promise<void> {
+    while (!this.#isOver && this.failures.length < FAILURES_MAX) {
+      try {
+        await work();
+      } catch (error) {
+        this.failures.push(error instanceof Error ? error.message : String(error));
+      }
+      await systemClock.sleep(PAUSE_MS);
+    }
+  }
+
+  async #grant(): Promise<void> {
+    const { operatorKey, grantedOrganisation } = this.#options;
+    const path = `/v2/admin/organisations/${grantedOrganisation}/grants`;
+    const body = { amountNanoUsd: String(GRANT_NANO_USD), reason: 'failover' };
+    await this.#write(
+      operatorKey,
+      'grant',
+      path,
+      () => body,
+      ({ json }) => String(json['id']),
+    );
+  }
+
+  async #createKey(): Promise<void> {
+    const body = (key: string): object => ({ name: KEY_PREFIX + key, scopes: ['rentals:read'] });
+    await this.#write(this.#options.tenantKey, 'key', '/v2/api-keys', body, ({ json }) => String(json['id']));
+  }
+
+  async #rent(): Promise<void> {
+    const { testKey, region } = this.#options;
+    const path = '/v2/on-demand/virtual-machine-rentals';
+    const rented = await this.#write(testKey, 'rental', path, () => ({ region, gpuCount: 1 }), idOfRental);
+    if (rented === null) return systemClock.sleep(1_000);
+    const body = { rentalId: Number(rented), reason: 'end of the scenario' };
+    await this.#write(
+      testKey,
+      'termination',
+      `${path}/terminate`,
+      () => body,
+      () => rented,
+    );
+  }
+
+  async #write(
+    apiKey: string,
+    kind: WriteKind,
+    path: string,
+    bodyOf: (key: string) => object,
+    idOf: (settled: Settled) => string | null,
+  ): Promise<string | null> {
+    const key = uniqueId();
+    const settled = await this.#untilSettled(apiKey, { kind, key, path, body: bodyOf(key) });
+    const id = idOf(settled);
+    if (id !== null) {
+      this.acknowledged.push({ kind, id, idempotencyKey: key, endedMs: systemClock.monotonicMs() });
+    }
+    return id;
+  }
+
+  /** 503 with Retry-After and lost responses are repeated with the same key. Every other failure is one of the product. */
+  async #untilSettled(apiKey: string, write: Write): Promise<Settled> {
+    const untilMs = systemClock.monotonicMs() + GIVE_UP_MS;
+    let mayBeCommitted = false;
+    for (;;) {
+      const response = await this.#send(apiKey, write).catch(() => null);
+      const text = await response?.text().catch(() => null);
+      if (response == null || text == null) this.counts.unanswered += 1;
+      else if (response.status === 503 && response.headers.has('retry-after')) this.counts.refused += 1;
+      else if (!isInProgress(response.status, text)) {
+        const isReplayed = response.headers.get('idempotent-replayed') === 'true';
+        if (mayBeCommitted) this.counts[isReplayed ? 'settledAsCommitted' : 'settledByRepetition'] += 1;
+        return settle(write, response.status, text);
+      }
+      mayBeCommitted = true;
+      if (systemClock.monotonicMs() > untilMs) {
+        throw new Error(`a ${write.kind} had no final response: ${response?.status} ${text?.slice(0, 200)}`);
+      }
+      await systemClock.sleep(Math.max(0.2, Number(response?.headers.get('retry-after') ?? 0)) * 1_000);
+    }
+  }
+
+  #send(apiKey: string, { path, body, key }: Write): Promise<Response> {
+    return fetch(this.#options.url + path, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        'idempotency-key': key,
+      },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    });
+  }
+}
+
+/** The first request with this key is still in progress. */
+function isInProgress(status: number, text: string): boolean {
+  return status === 409 && text.includes('"IDEMPOTENCY_IN_PROGRESS"');
+}
+
+function settle({ kind, path }: Write, status: number, text: string): Settled {
+  const json = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+  const isFull = kind === 'rental' && json['reason'] === 'INSUFFICIENT_CAPACITY';
+  if ((status < 200 || status > 299) && !isFull) {
+    throw new Error(`a ${kind} got ${status} at ${path}: ${text.slice(0, 300)}`);
+  }
+  return { status, json };
+}
+
+function idOfRental({ status, json }: Settled): string | null {
+  return status === 200 ? String(json['id']) : null;
+}
