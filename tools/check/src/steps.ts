@@ -11,6 +11,7 @@ const sources = ['apps', 'packages', 'tools', 'tests', 'bench'];
 const decisions = 'tools/check/decisions/main.ts';
 const prose = 'tools/check/prose/main.ts';
 const openapi = 'tools/openapi/src/main.ts';
+const monitoring = 'tools/release/src/monitoring/main.ts';
 const storedNames = 'tools/lint/main.ts';
 
 /** Several checkers would compute the same types twice, and another step uses the other core. */
@@ -45,6 +46,11 @@ export const steps: readonly Step[] = [
     command: [storedNames],
     fix: [storedNames, '--write'],
   },
+  {
+    name: 'migrations',
+    finds: 'migrations that the previous release cannot run beside, or that block traffic',
+    command: ['tools/lint/migrations/main.ts'],
+  },
   { name: 'openapi-lint', finds: 'errors in the OpenAPI documents', command: [openapi, '--lint'] },
   {
     name: 'contract-bounds',
@@ -67,6 +73,12 @@ export const steps: readonly Step[] = [
     finds: 'OpenAPI documents that differ from the contract',
     command: [openapi, '--check'],
     fix: [openapi],
+  },
+  {
+    name: 'monitoring-current',
+    finds: 'a list of metrics, alert rules or dashboards that differ from their sources',
+    command: [monitoring, '--check'],
+    fix: [monitoring],
   },
   { name: 'openapi-diff', finds: 'breaking changes of the public API', command: [openapi, '--diff'] },
   { name: 'format', finds: 'unformatted files', command: ['oxfmt', '--check', '.'], fix: ['oxfmt', '.'] },

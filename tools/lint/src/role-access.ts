@@ -91,9 +91,7 @@ function addDeclaration(access: Access, { nodes }: Declaration, { file, inFile }
   for (const text of texts) {
     // Names of tables count as read: the arguments of selectFrom and join, and fragments that begin with a table.
     const [name = ''] = text.trim().split(/\s/);
-    if ((file.endsWith('.store.ts') || file.startsWith('packages/platform/')) && !fragments.has(name)) {
-      access.add(name);
-    }
+    if (mayNameTables(file) && !fragments.has(name)) access.add(name);
     found.push(...operationsIn(text));
     hasLock ||= locks.test(text.toLowerCase());
     if (hasLock && allTables.has(name)) found.push({ table: name, operation: 'update' });
@@ -103,6 +101,12 @@ function addDeclaration(access: Access, { nodes }: Declaration, { file, inFile }
     if (hasConflictUpdate && operation === 'insert') access.add(table, 'update');
     if (hasLock) access.add(table, 'update');
   }
+}
+
+/** Units of metrics have names such as `events`, which are no tables. */
+function mayNameTables(file: string): boolean {
+  if (file.startsWith('packages/platform/src/telemetry/')) return false;
+  return file.endsWith('.store.ts') || file.startsWith('packages/platform/');
 }
 
 /** The operations of a SQL text. Other texts rarely name a table after such a keyword. */

@@ -8,7 +8,8 @@ type SubFolderOrders = Readonly<Record<string, readonly string[]>>;
  * the folder. `index.ts` is above all parts and not listed. The order of parts that do not import each other may be changed.
  */
 const orders = {
-  'apps/admin/src': '. < init < doctor < commands.ts < app.ts < main.ts',
+  'apps/admin/src': '. < init < doctor < upgrade < commands.ts < app.ts < main.ts',
+  'apps/admin/src/init': 'env-text.ts < layout.ts < system-groups.ts < installation-files.ts < machines < .',
   'apps/cli/src': `
     . < framework < text < progress < completion < ssh < money < generated < account < admin < chat
     < events < market < operations < volumes < rentals < webhooks < commands < manifest.generated.ts
@@ -20,7 +21,7 @@ const orders = {
     < marketplace < progress < webhooks < team < keys < audit < account < overview`,
   'apps/console/src/features/operator': `
     common < providers < maintenance < rentals < fleet < prices < organisations < suppliers < models
-    < auditor < overview < .`,
+    < auditor < health < overview < .`,
   'apps/console/src/features/rentals': '. < dialogs < list < detail < routes.tsx',
   'apps/console/src/features/supplier': 'application < . < overview < routes.tsx',
   'apps/console/src/ui': 'logic < chart < .',
@@ -49,11 +50,13 @@ const orders = {
   'packages/platform/src': `
     files < secrets < fault < log < money < telemetry < clock < ids < release < lifecycle < tls < db < wire-ids < valkey
     < envelope < restate < outbox < limiter < http < net < nats < mail < loops < config < auth`,
+  'packages/platform/src/db': 'servers < .',
+  'packages/platform/src/telemetry': 'catalogue < .',
   'packages/platform/src/http': 'response < body < idempotency < input < .',
   'packages/sdk/src': '. < text',
   'packages/storage/src': '. < nfs41',
   'packages/testing/src': `
-    . < time < network < messaging < postgres < processes < incus < rows < scenarios < doubles
+    . < time < network < messaging < postgres < processes < patroni < incus < rows < scenarios < doubles
     < emulators < ironic < inference < global-setup.ts`,
 };
 

@@ -19,8 +19,8 @@ const tables = {
     inference_requests usage_sinks usage_unreadable`,
   'packages/core/src/invoices': 'invoice_counter invoice_gaps invoice_months invoices',
   'packages/core/src/ledger': `
-    budgets ledger_accounts ledger_entries ledger_hold_parts ledger_holds ledger_transfers
-    written_off_clawbacks`,
+    all_ledger_entries all_ledger_transfers archived_ledger_entries archived_ledger_transfers budgets ledger_accounts ledger_archived_keys ledger_entries
+    ledger_hold_parts ledger_holds ledger_transfers written_off_clawbacks`,
   'packages/core/src/marketplace': 'instances listing_changes',
   'packages/core/src/metering': `
     meter_shards meter_transitions metered_things meters required_actions wallet_ladders`,
@@ -32,6 +32,7 @@ const tables = {
     cluster_comparisons rental_consoles rental_idleness rental_machines rental_samples rental_steps
     rental_terms rental_transitions rentals reservation_requests sample_shards stray_machines`,
   'packages/core/src/restore': 'restore_state',
+  'packages/core/src/retention': 'ledger_archived_totals ledger_archives ledger_opening_balances',
   'packages/core/src/suppliers': `
     supplier_join_tokens supplier_machine_days supplier_machine_trust supplier_machines supplier_payouts
     supplier_statements suppliers`,
