@@ -34,6 +34,99 @@ CREATE DOMAIN public.port_number AS integer
 CREATE DOMAIN public.port_protocol AS text
 	CONSTRAINT port_protocol_check CHECK ((VALUE = ANY (ARRAY['tcp'::text, 'udp'::text])));
 
+CREATE FUNCTION public.begin_ledger_archive(through date) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  month_end timestamptz := begin_ledger_archive.through::timestamp at time zone 'UTC';
+  last uuid := ledger_archive_cutoff();
+  next uuid;
+  earlier interval;
+begin
+  if month_end > now() - interval '2 months' then
+    raise exception 'only months that ended two months ago are archived' using errcode = 'invalid_parameter_value';
+  end if;
+  lock table ledger_archives in share row exclusive mode;
+  if exists (select from ledger_archives as archive where archive.moved_at is null or archive.through >= begin_ledger_archive.through) then
+    return 'an archive is in progress, or the month is archived';
+  end if;
+  if exists (select from invoice_months where month < month_end and finished_at is null) then
+    return 'invoices of the month are missing';
+  end if;
+  -- Clocks of processes differ, so an entry just before the end can follow one from just after it. An earlier cutoff avoids both.
+  foreach earlier in array array['0', '1 minute', '10 minutes', '1 hour', '6 hours', '1 day']::interval[] loop
+    next := first_id_at(month_end - earlier);
+    exit when not exists (
+      select from (select max(account_seq) filter (where transfer_id <= next) as low, min(account_seq) filter (where transfer_id > next) as high
+                     from ledger_entries where transfer_id > last group by account_id) as account where low > high);
+    next := null;
+  end loop;
+  if next is null or next <= last then
+    return 'no cutoff divides the entries of every account in their order';
+  end if;
+
+  insert into ledger_opening_balances as opening (account_id, entry_count, balance_nano_usd)
+  select distinct on (account_id) account_id, account_seq, balance_after_nano_usd
+    from ledger_entries where transfer_id > last and transfer_id <= next
+   order by account_id, account_seq desc
+  on conflict (account_id) do update
+     set entry_count = excluded.entry_count, balance_nano_usd = excluded.balance_nano_usd;
+
+  create temporary table archived_now on commit drop as
+    select * from ledger_transfers where id > last and id <= next;
+  insert into ledger_archived_totals as total (subject, measure, amount_nano_usd)
+  select subject, measure, amount from (
+    select hold_id as subject, 'hold_posted' as measure, -sum(amount_nano_usd) as amount
+      from archived_now where hold_id is not null and kind in ('charge', 'payout') group by hold_id
+    union all
+    select uuid_of_public_id(meter), 'meter_paid', paid
+      from (select substring(idempotency_key from ':meter:(mtr_[0-9A-Z]{26}):') as meter, -sum(amount_nano_usd) as paid
+              from archived_now where kind in ('charge', 'credit') and position(':meter:mtr_' in idempotency_key) > 0 group by 1) as metered
+     where meter is not null
+    union all
+    select uuid_of_public_id(split.meter), split.measure, split.amount
+      from (select substring(moved.idempotency_key from ':meter:(mtr_[0-9A-Z]{26}):') as meter,
+                   case account.kind when 'supplier_payable' then 'meter_earned' when 'platform_fee' then 'meter_fee'
+                                     when 'promo' then 'meter_promo' else 'meter_charged' end as measure,
+                   sum(case when account.kind in ('supplier_payable', 'platform_fee') then entry.amount_nano_usd else -entry.amount_nano_usd end) as amount
+              from archived_now as moved
+              join ledger_entries as entry on entry.transfer_id = moved.id
+              join ledger_accounts as account on account.id = entry.account_id
+               and account.kind in ('supplier_payable', 'platform_fee', 'promo', 'credit', 'shortfall')
+             where moved.kind in ('charge', 'credit') and position(':meter:mtr_' in moved.idempotency_key) > 0
+             group by 1, 2) as split
+     where split.meter is not null) as added
+  on conflict (subject, measure) do update set amount_nano_usd = total.amount_nano_usd + excluded.amount_nano_usd;
+
+  -- A budget counts from the start of its period, which is the newest entry of a step `period:…`.
+  with legs as (
+    select entry.account_id, entry.account_seq, entry.amount_nano_usd as amount, moved.kind = 'budget' as is_limit,
+           moved.kind = 'budget' and position(':period:' in moved.idempotency_key) > 0 as is_start
+      from archived_now as moved
+      join ledger_entries as entry on entry.transfer_id = moved.id
+      join budgets as budget on budget.id = entry.account_id
+  ),
+  starts as (select account_id, max(account_seq) as seq from legs where is_start group by account_id),
+  spent as (
+    select legs.account_id, starts.seq is not null as has_start,
+           coalesce(-sum(legs.amount) filter (where not legs.is_limit and legs.account_seq > coalesce(starts.seq, 0)), 0) as amount
+      from legs left join starts using (account_id) group by legs.account_id, starts.seq
+  )
+  insert into ledger_archived_totals as total (subject, measure, amount_nano_usd)
+  select spent.account_id, 'budget_spent',
+         spent.amount + case when has_start then 0 else coalesce((
+           select known.amount_nano_usd from ledger_archived_totals as known
+            where known.subject = spent.account_id and known.measure = 'budget_spent'), 0) end
+    from spent
+  on conflict (subject, measure) do update set amount_nano_usd = excluded.amount_nano_usd;
+
+  insert into ledger_archives (through, cutoff, moved_to) values (begin_ledger_archive.through, next, last);
+  return 'begun';
+end $$;
+
+COMMENT ON FUNCTION public.begin_ledger_archive(through date) IS 'Records opening balances and totals of the closed months before a date. Called in the snapshot of a full audit that found no drift.';
+
 CREATE FUNCTION public.check_invoice_counter() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -126,6 +219,41 @@ $$;
 
 COMMENT ON FUNCTION public.collect_notices() IS 'Stores a notice for each event that people receive by email.';
 
+CREATE FUNCTION public.delete_finished_rows(what text, keep_days integer, at_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  before timestamptz := clock_timestamp() - keep_days * interval '1 day';
+  deleted integer;
+begin
+  if keep_days < 30 or at_most not between 1 and 10000 then
+    raise exception 'finished rows are kept for at least 30 days, and at most 10000 are deleted at once'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  case what
+    when 'required_actions' then
+      delete from required_actions where ctid = any (array(
+        select ctid from required_actions where done_at < before order by done_at limit at_most for update skip locked));
+    when 'allocated_gpus' then
+      delete from allocated_gpus where ctid = any (array(
+        select ctid from allocated_gpus where released_at < before order by released_at limit at_most for update skip locked));
+    when 'allocated_ports' then
+      delete from allocated_ports where ctid = any (array(
+        select ctid from allocated_ports where released_at < before order by released_at limit at_most for update skip locked));
+    when 'rental_steps' then
+      delete from rental_steps where ctid = any (array(
+        select step.ctid from rental_steps as step join rentals as rental on rental.id = step.rental_id
+         where step.started_at < before and rental.status = 'Terminated' limit at_most for update of step skip locked));
+    else
+      raise exception 'no rule for %', what using errcode = 'invalid_parameter_value';
+  end case;
+  get diagnostics deleted = row_count;
+  return deleted;
+end $$;
+
+COMMENT ON FUNCTION public.delete_finished_rows(what text, keep_days integer, at_most integer) IS 'Deletes rows of finished work by age, a batch at a time. The list with the periods is packages/core/src/retention.';
+
 CREATE FUNCTION public.fan_out_to_webhooks() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -151,6 +279,15 @@ end;
 $$;
 
 COMMENT ON FUNCTION public.fan_out_to_webhooks() IS 'Inserts a delivery of each new event for every subscribed webhook, in the statement that stores the event.';
+
+CREATE FUNCTION public.first_id_at(instant timestamp with time zone) RETURNS uuid
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select (lpad(to_hex((extract(epoch from instant) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+$$;
+
+COMMENT ON FUNCTION public.first_id_at(instant timestamp with time zone) IS 'Smaller than every UUIDv7 of this millisecond and later.';
 
 CREATE FUNCTION public.first_id_of_day(day date) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT
@@ -200,6 +337,40 @@ end;
 $$;
 
 COMMENT ON FUNCTION public.keep_price() IS 'Keeps the price list append-only for every role, the owner included: a price never changes, and an ended price never becomes valid again.';
+
+CREATE FUNCTION public.ledger_archive_cutoff() RETURNS uuid
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select coalesce((select cutoff from ledger_archives order by through desc limit 1), '00000000-0000-0000-0000-000000000000'::uuid)
+$$;
+
+COMMENT ON FUNCTION public.ledger_archive_cutoff() IS 'Audits check transfers with larger ids.';
+
+CREATE FUNCTION public.ledger_archive_differences() RETURNS TABLE(account_id uuid, opening_count bigint, archived_count bigint, opening_nano_usd numeric, archived_nano_usd numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select account_id, opening.entry_count, counted.entries, opening.balance_nano_usd::numeric, counted.amount
+    from (select entry.account_id, count(*) as entries, sum(entry.amount_nano_usd) as amount
+            from (select account_id, amount_nano_usd from archived_ledger_entries
+                  union all
+                  select account_id, amount_nano_usd from ledger_entries where transfer_id <= ledger_archive_cutoff()) as entry
+           group by entry.account_id) as counted
+    full join ledger_opening_balances as opening using (account_id)
+   where (opening.entry_count, opening.balance_nano_usd::numeric) is distinct from (counted.entries, counted.amount)
+$$;
+
+COMMENT ON FUNCTION public.ledger_archive_differences() IS 'Accounts whose opening balance is not the sum of their archived entries. Reads the whole archive.';
+
+CREATE FUNCTION public.ledger_key_hash(org_id uuid, key text) RETURNS uuid
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select encode(substring(sha256(convert_to(org_id::text || ' ' || key, 'UTF8')) for 16), 'hex')::uuid
+$$;
+
+COMMENT ON FUNCTION public.ledger_key_hash(org_id uuid, key text) IS 'Sixteen bytes that stand for an idempotency key of an organisation for ever.';
 
 CREATE FUNCTION public.lock_demo_mark() RETURNS boolean
     LANGUAGE plpgsql
@@ -264,6 +435,51 @@ begin
   new.pool := pool_of(new.mode, new.offer, new.region, new.gpu_type, new.connection_type);
   return new;
 end $$;
+
+CREATE FUNCTION public.move_archived_transfers(at_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  archive ledger_archives;
+  passed uuid[];
+  chosen uuid[];
+  entries bigint;
+begin
+  if at_most not between 1 and 10000 then
+    raise exception 'at most 10000 transfers move at once' using errcode = 'invalid_parameter_value';
+  end if;
+  select * into archive from ledger_archives where moved_at is null order by ledger_archives.through limit 1 for update skip locked;
+  if not found then
+    return 0;
+  end if;
+  -- A reversal that is being written holds the shared lock until it commits.
+  if not pg_try_advisory_xact_lock(hashtextextended('ledger_undo', 0)) then
+    return 0;
+  end if;
+  passed := array(select id from ledger_transfers where id > archive.moved_to and id <= archive.cutoff order by id limit at_most);
+  if cardinality(passed) = 0 then
+    update ledger_archives set moved_to = cutoff, moved_at = clock_timestamp() where ledger_archives.through = archive.through;
+    return 0;
+  end if;
+  -- Transfers that a refund or reversal names stay beside it.
+  chosen := array(select id from ledger_transfers as moving
+                   where id = any (passed) and kind in ('charge', 'credit', 'budget')
+                     and not exists (select from ledger_transfers as undo where undo.reverses = moving.id));
+  insert into archived_ledger_transfers select * from ledger_transfers where id = any (chosen);
+  insert into archived_ledger_entries select * from ledger_entries where transfer_id = any (chosen);
+  insert into ledger_archived_keys (key_hash, transfer_id)
+  select ledger_key_hash(org_id, idempotency_key), id from ledger_transfers where id = any (chosen);
+  delete from ledger_entries where transfer_id = any (chosen);
+  get diagnostics entries = row_count;
+  delete from ledger_transfers where id = any (chosen);
+  update ledger_archives
+     set moved_to = passed[cardinality(passed)], moved_transfers = moved_transfers + cardinality(chosen), moved_entries = moved_entries + entries
+   where ledger_archives.through = archive.through;
+  return cardinality(passed);
+end $$;
+
+COMMENT ON FUNCTION public.move_archived_transfers(at_most integer) IS 'Moves the next transfers of the archive that is in progress. Returns how many it passed; 0 if there is nothing to do now.';
 
 CREATE FUNCTION public.note_changed_key() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -487,6 +703,25 @@ begin
   return null;
 end $$;
 
+CREATE FUNCTION public.refuse_archived_keys() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  -- Audits would miss it. Only a process whose clock is months behind creates such an id.
+  if exists (select from written where id <= ledger_archive_cutoff()) then
+    raise exception 'the id of a new transfer is of an archived month: a clock is wrong'
+      using errcode = 'check_violation', constraint = 'ledger_transfers_after_the_archive';
+  end if;
+  if exists (select from written join ledger_archived_keys as used on used.key_hash = ledger_key_hash(written.org_id, written.idempotency_key)) then
+    raise exception 'the idempotency key of an archived transfer is used again'
+      using errcode = 'unique_violation', constraint = 'ledger_transfers_once';
+  end if;
+  return null;
+end $$;
+
+COMMENT ON FUNCTION public.refuse_archived_keys() IS 'Extends ledger_transfers_once to archived transfers, for every process of every release.';
+
 CREATE FUNCTION public.refuse_attached_restore() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -563,6 +798,26 @@ $$;
 
 COMMENT ON FUNCTION public.refuse_real_money_in_demo() IS 'Refuses real payments in a demo.';
 
+CREATE FUNCTION public.refuse_unarchived_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  if tg_op = 'DELETE' then
+    if tg_table_name = 'ledger_transfers' then
+      if exists (select from archived_ledger_transfers as copy where copy.id = old.id and to_jsonb(copy) = to_jsonb(old)) then
+        return old;
+      end if;
+    elsif exists (select from archived_ledger_entries as copy
+                   where copy.transfer_id = old.transfer_id and copy.account_id = old.account_id and to_jsonb(copy) = to_jsonb(old)) then
+      return old;
+    end if;
+  end if;
+  raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
+end $$;
+
+COMMENT ON FUNCTION public.refuse_unarchived_change() IS 'Keeps the ledger append-only for every role: a row is deleted only if the archive has an identical copy.';
+
 CREATE FUNCTION public.uuid_of_public_id(public_id text) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $_$
@@ -603,6 +858,153 @@ CREATE TABLE public.accounts (
 COMMENT ON TABLE public.accounts IS 'The ways a user can sign in: one row per password or outside provider.';
 
 COMMENT ON COLUMN public.accounts.password IS 'A slow salted hash, never the password.';
+
+CREATE TABLE public.archived_ledger_entries (
+    transfer_id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    amount_nano_usd bigint NOT NULL,
+    account_seq bigint NOT NULL,
+    balance_after_nano_usd bigint NOT NULL
+);
+
+COMMENT ON TABLE public.archived_ledger_entries IS 'Entries that moved out of ledger_entries, unchanged.';
+
+CREATE TABLE public.ledger_entries (
+    transfer_id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    amount_nano_usd bigint NOT NULL,
+    account_seq bigint NOT NULL,
+    balance_after_nano_usd bigint NOT NULL,
+    CONSTRAINT ledger_entries_account_seq_check CHECK ((account_seq > 0)),
+    CONSTRAINT ledger_entries_amount_nano_usd_check CHECK ((amount_nano_usd <> 0))
+);
+
+COMMENT ON TABLE public.ledger_entries IS 'The entries of transfers: one account each, summing to zero. Append-only.';
+
+COMMENT ON COLUMN public.ledger_entries.account_seq IS 'Numbers the entries of the account from 1 without gaps, so that a missing entry is detected.';
+
+COMMENT ON COLUMN public.ledger_entries.balance_after_nano_usd IS 'The account''s balance after this entry. The entries of an account form a chain.';
+
+CREATE VIEW public.all_ledger_entries AS
+ SELECT ledger_entries.transfer_id,
+    ledger_entries.account_id,
+    ledger_entries.amount_nano_usd,
+    ledger_entries.account_seq,
+    ledger_entries.balance_after_nano_usd
+   FROM public.ledger_entries
+UNION ALL
+ SELECT archived_ledger_entries.transfer_id,
+    archived_ledger_entries.account_id,
+    archived_ledger_entries.amount_nano_usd,
+    archived_ledger_entries.account_seq,
+    archived_ledger_entries.balance_after_nano_usd
+   FROM public.archived_ledger_entries;
+
+COMMENT ON VIEW public.all_ledger_entries IS 'Entries of all times, for reading.';
+
+CREATE TABLE public.archived_ledger_transfers (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    kind text NOT NULL,
+    idempotency_key text NOT NULL COLLATE pg_catalog."C",
+    cause_kind text NOT NULL,
+    cause_id text NOT NULL,
+    amount_nano_usd bigint NOT NULL,
+    balance_after_nano_usd bigint NOT NULL,
+    hold_id uuid,
+    reverses uuid,
+    key_id uuid,
+    description text NOT NULL,
+    usage jsonb,
+    occurred_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE public.archived_ledger_transfers IS 'Transfers that moved out of ledger_transfers, unchanged.';
+
+CREATE TABLE public.ledger_transfers (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    kind text NOT NULL,
+    idempotency_key text NOT NULL COLLATE pg_catalog."C",
+    cause_kind text NOT NULL,
+    cause_id text NOT NULL,
+    amount_nano_usd bigint NOT NULL,
+    balance_after_nano_usd bigint NOT NULL,
+    hold_id uuid,
+    reverses uuid,
+    key_id uuid,
+    description text NOT NULL,
+    usage jsonb,
+    occurred_at timestamp with time zone NOT NULL,
+    CONSTRAINT ledger_transfers_cause_id_check CHECK (((length(cause_id) >= 1) AND (length(cause_id) <= 100))),
+    CONSTRAINT ledger_transfers_cause_kind_check CHECK ((((length(cause_kind) >= 1) AND (length(cause_kind) <= 50)) AND (POSITION((':'::text) IN (cause_kind)) = 0))),
+    CONSTRAINT ledger_transfers_description_check CHECK ((length(description) <= 500)),
+    CONSTRAINT ledger_transfers_idempotency_key_check CHECK ((length(idempotency_key) <= 300)),
+    CONSTRAINT ledger_transfers_key_names_the_cause CHECK (starts_with(idempotency_key, (((cause_kind || ':'::text) || cause_id) || ':'::text))),
+    CONSTRAINT ledger_transfers_kind_check CHECK ((kind = ANY (ARRAY['top_up'::text, 'grant'::text, 'adjustment'::text, 'refund'::text, 'reversal'::text, 'charge'::text, 'credit'::text, 'payout'::text, 'clawback'::text, 'expiry'::text, 'budget'::text]))),
+    CONSTRAINT ledger_transfers_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT ledger_transfers_reverses_something CHECK (((reverses IS NOT NULL) = (kind = ANY (ARRAY['reversal'::text, 'refund'::text])))),
+    CONSTRAINT ledger_transfers_usage_check CHECK ((jsonb_typeof(usage) = 'object'::text))
+);
+
+COMMENT ON TABLE public.ledger_transfers IS 'Every movement of money, with its cause. Append-only.';
+
+COMMENT ON COLUMN public.ledger_transfers.org_id IS 'The organisation whose ledger shows the transfer. No foreign keys here: each check would lock a row of another table for each posting. The auditor checks instead.';
+
+COMMENT ON COLUMN public.ledger_transfers.idempotency_key IS 'Starts with the cause (kind:id:step), so the unique index also finds all charges of a cause.';
+
+COMMENT ON COLUMN public.ledger_transfers.amount_nano_usd IS 'Change of the organisation''s own money (credit and promotional credit); for a payout, change of its earnings.';
+
+COMMENT ON COLUMN public.ledger_transfers.balance_after_nano_usd IS 'The organisation''s own money after the transfer.';
+
+COMMENT ON COLUMN public.ledger_transfers.hold_id IS 'The hold that paid for the transfer, if any.';
+
+COMMENT ON COLUMN public.ledger_transfers.reverses IS 'Refunds and reversals: the transfer that they undo, partly or fully.';
+
+COMMENT ON COLUMN public.ledger_transfers.key_id IS 'The API key that caused the charge, if there is exactly one.';
+
+COMMENT ON COLUMN public.ledger_transfers.usage IS 'The usage charged, in whole units: {"gpuMs": …} or {"requests": …, "promptTokens": …}.';
+
+COMMENT ON COLUMN public.ledger_transfers.occurred_at IS 'By the clock of the process that posted it.';
+
+CREATE VIEW public.all_ledger_transfers AS
+ SELECT ledger_transfers.id,
+    ledger_transfers.org_id,
+    ledger_transfers.mode,
+    ledger_transfers.kind,
+    ledger_transfers.idempotency_key,
+    ledger_transfers.cause_kind,
+    ledger_transfers.cause_id,
+    ledger_transfers.amount_nano_usd,
+    ledger_transfers.balance_after_nano_usd,
+    ledger_transfers.hold_id,
+    ledger_transfers.reverses,
+    ledger_transfers.key_id,
+    ledger_transfers.description,
+    ledger_transfers.usage,
+    ledger_transfers.occurred_at
+   FROM public.ledger_transfers
+UNION ALL
+ SELECT archived_ledger_transfers.id,
+    archived_ledger_transfers.org_id,
+    archived_ledger_transfers.mode,
+    archived_ledger_transfers.kind,
+    archived_ledger_transfers.idempotency_key,
+    archived_ledger_transfers.cause_kind,
+    archived_ledger_transfers.cause_id,
+    archived_ledger_transfers.amount_nano_usd,
+    archived_ledger_transfers.balance_after_nano_usd,
+    archived_ledger_transfers.hold_id,
+    archived_ledger_transfers.reverses,
+    archived_ledger_transfers.key_id,
+    archived_ledger_transfers.description,
+    archived_ledger_transfers.usage,
+    archived_ledger_transfers.occurred_at
+   FROM public.archived_ledger_transfers;
+
+COMMENT ON VIEW public.all_ledger_transfers IS 'Transfers of all times, for reading.';
 
 CREATE TABLE public.allocated_gpus (
     allocation_id uuid NOT NULL,
@@ -1594,21 +1996,42 @@ COMMENT ON COLUMN public.ledger_accounts.owed_nano_usd IS 'Credit only: debt fro
 
 COMMENT ON COLUMN public.ledger_accounts.written_off_nano_usd IS 'Credit only: uncovered clawbacks that the operator does not claim, all from before debts were recorded.';
 
-CREATE TABLE public.ledger_entries (
-    transfer_id uuid NOT NULL,
-    account_id uuid NOT NULL,
-    amount_nano_usd bigint NOT NULL,
-    account_seq bigint NOT NULL,
-    balance_after_nano_usd bigint NOT NULL,
-    CONSTRAINT ledger_entries_account_seq_check CHECK ((account_seq > 0)),
-    CONSTRAINT ledger_entries_amount_nano_usd_check CHECK ((amount_nano_usd <> 0))
+CREATE TABLE public.ledger_archived_keys (
+    key_hash uuid NOT NULL,
+    transfer_id uuid NOT NULL
 );
 
-COMMENT ON TABLE public.ledger_entries IS 'The entries of transfers: one account each, summing to zero. Append-only.';
+COMMENT ON TABLE public.ledger_archived_keys IS 'Idempotency keys of archived transfers, which stay unique for ever. Rows are never deleted.';
 
-COMMENT ON COLUMN public.ledger_entries.account_seq IS 'Numbers the entries of the account from 1 without gaps, so that a missing entry is detected.';
+CREATE TABLE public.ledger_archived_totals (
+    subject uuid NOT NULL,
+    measure text NOT NULL,
+    amount_nano_usd numeric(40,0) NOT NULL,
+    CONSTRAINT ledger_archived_totals_measure_check CHECK ((measure = ANY (ARRAY['hold_posted'::text, 'meter_paid'::text, 'meter_earned'::text, 'meter_fee'::text, 'meter_promo'::text, 'meter_charged'::text, 'budget_spent'::text])))
+);
 
-COMMENT ON COLUMN public.ledger_entries.balance_after_nano_usd IS 'The account''s balance after this entry. The entries of an account form a chain.';
+COMMENT ON TABLE public.ledger_archived_totals IS 'Sums of archived transfers for holds, meters and budgets that are still audited.';
+
+CREATE TABLE public.ledger_archives (
+    through date NOT NULL,
+    cutoff uuid NOT NULL,
+    begun_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    moved_to uuid NOT NULL,
+    moved_transfers bigint DEFAULT 0 NOT NULL,
+    moved_entries bigint DEFAULT 0 NOT NULL,
+    moved_at timestamp with time zone,
+    CONSTRAINT ledger_archives_end_a_month CHECK ((through = (date_trunc('month'::text, (through)::timestamp without time zone))::date)),
+    CONSTRAINT ledger_archives_moved_entries_check CHECK ((moved_entries >= 0)),
+    CONSTRAINT ledger_archives_moved_transfers_check CHECK ((moved_transfers >= 0))
+);
+
+COMMENT ON TABLE public.ledger_archives IS 'Each row archives the closed months before its date that no earlier row archives.';
+
+COMMENT ON COLUMN public.ledger_archives.cutoff IS 'Transfers with a smaller id are archived, also those that have not moved yet. Audits begin here.';
+
+COMMENT ON COLUMN public.ledger_archives.moved_to IS 'Transfers up to this id have moved, except those that must stay.';
+
+COMMENT ON COLUMN public.ledger_archives.moved_at IS 'When the last row had moved; null while rows move.';
 
 CREATE TABLE public.ledger_hold_parts (
     hold_id uuid NOT NULL,
@@ -1653,52 +2076,14 @@ COMMENT ON COLUMN public.ledger_holds.posted_nano_usd IS 'The amount charged thr
 
 COMMENT ON COLUMN public.ledger_holds.closed_at IS 'A closed hold accepts no postings.';
 
-CREATE TABLE public.ledger_transfers (
-    id uuid NOT NULL,
-    org_id uuid NOT NULL,
-    mode text NOT NULL,
-    kind text NOT NULL,
-    idempotency_key text NOT NULL COLLATE pg_catalog."C",
-    cause_kind text NOT NULL,
-    cause_id text NOT NULL,
-    amount_nano_usd bigint NOT NULL,
-    balance_after_nano_usd bigint NOT NULL,
-    hold_id uuid,
-    reverses uuid,
-    key_id uuid,
-    description text NOT NULL,
-    usage jsonb,
-    occurred_at timestamp with time zone NOT NULL,
-    CONSTRAINT ledger_transfers_cause_id_check CHECK (((length(cause_id) >= 1) AND (length(cause_id) <= 100))),
-    CONSTRAINT ledger_transfers_cause_kind_check CHECK ((((length(cause_kind) >= 1) AND (length(cause_kind) <= 50)) AND (POSITION((':'::text) IN (cause_kind)) = 0))),
-    CONSTRAINT ledger_transfers_description_check CHECK ((length(description) <= 500)),
-    CONSTRAINT ledger_transfers_idempotency_key_check CHECK ((length(idempotency_key) <= 300)),
-    CONSTRAINT ledger_transfers_key_names_the_cause CHECK (starts_with(idempotency_key, (((cause_kind || ':'::text) || cause_id) || ':'::text))),
-    CONSTRAINT ledger_transfers_kind_check CHECK ((kind = ANY (ARRAY['top_up'::text, 'grant'::text, 'adjustment'::text, 'refund'::text, 'reversal'::text, 'charge'::text, 'credit'::text, 'payout'::text, 'clawback'::text, 'expiry'::text, 'budget'::text]))),
-    CONSTRAINT ledger_transfers_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
-    CONSTRAINT ledger_transfers_reverses_something CHECK (((reverses IS NOT NULL) = (kind = ANY (ARRAY['reversal'::text, 'refund'::text])))),
-    CONSTRAINT ledger_transfers_usage_check CHECK ((jsonb_typeof(usage) = 'object'::text))
+CREATE TABLE public.ledger_opening_balances (
+    account_id uuid NOT NULL,
+    entry_count bigint NOT NULL,
+    balance_nano_usd bigint NOT NULL,
+    CONSTRAINT ledger_opening_balances_entry_count_check CHECK ((entry_count > 0))
 );
 
-COMMENT ON TABLE public.ledger_transfers IS 'Every movement of money, with its cause. Append-only.';
-
-COMMENT ON COLUMN public.ledger_transfers.org_id IS 'The organisation whose ledger shows the transfer. No foreign keys here: each check would lock a row of another table for each posting. The auditor checks instead.';
-
-COMMENT ON COLUMN public.ledger_transfers.idempotency_key IS 'Starts with the cause (kind:id:step), so the unique index also finds all charges of a cause.';
-
-COMMENT ON COLUMN public.ledger_transfers.amount_nano_usd IS 'Change of the organisation''s own money (credit and promotional credit); for a payout, change of its earnings.';
-
-COMMENT ON COLUMN public.ledger_transfers.balance_after_nano_usd IS 'The organisation''s own money after the transfer.';
-
-COMMENT ON COLUMN public.ledger_transfers.hold_id IS 'The hold that paid for the transfer, if any.';
-
-COMMENT ON COLUMN public.ledger_transfers.reverses IS 'Refunds and reversals: the transfer that they undo, partly or fully.';
-
-COMMENT ON COLUMN public.ledger_transfers.key_id IS 'The API key that caused the charge, if there is exactly one.';
-
-COMMENT ON COLUMN public.ledger_transfers.usage IS 'The usage charged, in whole units: {"gpuMs": …} or {"requests": …, "promptTokens": …}.';
-
-COMMENT ON COLUMN public.ledger_transfers.occurred_at IS 'By the clock of the process that posted it.';
+COMMENT ON TABLE public.ledger_opening_balances IS 'Each account at the cutoff of the newest archive.';
 
 CREATE TABLE public.listing_changes (
     xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
@@ -4554,6 +4939,15 @@ ALTER TABLE ONLY public.api_keys
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_public_id_key UNIQUE (public_id);
 
+ALTER TABLE ONLY public.archived_ledger_entries
+    ADD CONSTRAINT archived_ledger_entries_pkey PRIMARY KEY (transfer_id, account_id);
+
+ALTER TABLE ONLY public.archived_ledger_transfers
+    ADD CONSTRAINT archived_ledger_transfers_once UNIQUE (org_id, idempotency_key);
+
+ALTER TABLE ONLY public.archived_ledger_transfers
+    ADD CONSTRAINT archived_ledger_transfers_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 
@@ -4671,6 +5065,18 @@ ALTER TABLE ONLY public.invoices
 ALTER TABLE ONLY public.ledger_accounts
     ADD CONSTRAINT ledger_accounts_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.ledger_archived_keys
+    ADD CONSTRAINT ledger_archived_keys_pkey PRIMARY KEY (key_hash);
+
+ALTER TABLE ONLY public.ledger_archived_totals
+    ADD CONSTRAINT ledger_archived_totals_pkey PRIMARY KEY (subject, measure);
+
+ALTER TABLE ONLY public.ledger_archives
+    ADD CONSTRAINT ledger_archives_cutoff_key UNIQUE (cutoff);
+
+ALTER TABLE ONLY public.ledger_archives
+    ADD CONSTRAINT ledger_archives_pkey PRIMARY KEY (through);
+
 ALTER TABLE ONLY public.ledger_entries
     ADD CONSTRAINT ledger_entries_pkey PRIMARY KEY (transfer_id, account_id);
 
@@ -4682,6 +5088,9 @@ ALTER TABLE ONLY public.ledger_holds
 
 ALTER TABLE ONLY public.ledger_holds
     ADD CONSTRAINT ledger_holds_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.ledger_opening_balances
+    ADD CONSTRAINT ledger_opening_balances_pkey PRIMARY KEY (account_id);
 
 ALTER TABLE ONLY public.ledger_transfers
     ADD CONSTRAINT ledger_transfers_once UNIQUE (org_id, idempotency_key);
@@ -5041,9 +5450,13 @@ CREATE INDEX accounts_user_id_idx ON public.accounts USING btree (user_id);
 
 CREATE INDEX allocated_gpus_node_idx ON public.allocated_gpus USING btree (node_id) WHERE (released_at IS NULL);
 
+CREATE INDEX allocated_gpus_released_idx ON public.allocated_gpus USING btree (released_at) WHERE (released_at IS NOT NULL);
+
 CREATE UNIQUE INDEX allocated_gpus_sold_once_idx ON public.allocated_gpus USING btree (gpu_id) WHERE (released_at IS NULL);
 
 CREATE UNIQUE INDEX allocated_ports_given_once_idx ON public.allocated_ports USING btree (node_id, protocol, external_port) WHERE (released_at IS NULL);
+
+CREATE INDEX allocated_ports_released_idx ON public.allocated_ports USING btree (released_at) WHERE (released_at IS NOT NULL);
 
 CREATE INDEX allocations_frees_idx ON public.allocations USING btree (region, frees_at) WHERE (((state)::text <> 'released'::text) AND (frees_at IS NOT NULL));
 
@@ -5061,6 +5474,8 @@ CREATE INDEX api_keys_unrevoked_idx ON public.api_keys USING btree (org_id) WHER
 
 CREATE INDEX api_keys_user_idx ON public.api_keys USING btree (user_id);
 
+CREATE INDEX archived_ledger_transfers_org_idx ON public.archived_ledger_transfers USING btree (mode, org_id, id);
+
 CREATE INDEX audit_log_org_idx ON public.audit_log USING btree (org_id, id DESC);
 
 CREATE INDEX audit_log_resource_idx ON public.audit_log USING btree (resource_kind, resource_id, id DESC);
@@ -5074,6 +5489,8 @@ CREATE INDEX cluster_comparisons_due_idx ON public.cluster_comparisons USING btr
 CREATE UNIQUE INDEX clusters_name_idx ON public.clusters USING btree (name) WHERE (status <> 'removed'::text);
 
 CREATE INDEX clusters_provider_idx ON public.clusters USING btree (provider_id, region);
+
+CREATE INDEX clusters_supplier_org_idx ON public.clusters USING btree (supplier_org_id) WHERE (supplier_org_id IS NOT NULL);
 
 CREATE INDEX device_codes_expires_at_idx ON public.device_codes USING btree (expires_at);
 
@@ -5155,6 +5572,8 @@ CREATE INDEX maintenance_nodes_held_idx ON public.maintenance_nodes USING btree 
 
 CREATE INDEX maintenance_nodes_node_idx ON public.maintenance_nodes USING btree (node_id);
 
+CREATE INDEX maintenance_notices_allocation_idx ON public.maintenance_notices USING btree (allocation_id);
+
 CREATE INDEX maintenance_notices_open_idx ON public.maintenance_notices USING btree (window_id) WHERE (told <> 'ended'::text);
 
 CREATE INDEX maintenance_windows_open_idx ON public.maintenance_windows USING btree (starts_at, id) WHERE (status = ANY (ARRAY['announced'::text, 'in_progress'::text]));
@@ -5182,6 +5601,8 @@ CREATE INDEX node_capacity_gang_idx ON public.node_capacity USING btree (fabric_
 CREATE INDEX node_capacity_pool_idx ON public.node_capacity USING btree (pool, gpus_free, largest_numa_free, spread) WHERE placeable;
 
 CREATE INDEX node_faults_at_idx ON public.node_faults USING btree (at);
+
+CREATE INDEX node_faults_rental_idx ON public.node_faults USING btree (rental_id) WHERE (rental_id IS NOT NULL);
 
 CREATE INDEX nodes_cluster_idx ON public.nodes USING btree (cluster_id) WHERE ((status <> 'node_removed'::text) OR (forgotten_at IS NULL));
 
@@ -5263,6 +5684,8 @@ CREATE INDEX rental_machines_node_idx ON public.rental_machines USING btree (nod
 
 CREATE INDEX rental_machines_uncut_idx ON public.rental_machines USING btree (next_try_at) WHERE ((state = 'doomed'::text) AND (cut_at IS NULL));
 
+CREATE INDEX rental_steps_started_idx ON public.rental_steps USING brin (started_at);
+
 CREATE INDEX rentals_allocation_idx ON public.rentals USING btree (allocation_id) WHERE (allocation_id IS NOT NULL);
 
 CREATE INDEX rentals_due_idx ON public.rentals USING btree (next_action_at) WHERE (next_action_at IS NOT NULL);
@@ -5275,7 +5698,17 @@ CREATE INDEX rentals_late_idx ON public.rentals USING btree (deadline_at) WHERE 
 
 CREATE INDEX rentals_live_idx ON public.rentals USING btree (org_id, mode, kind, status, id) WHERE (status <> 'Terminated'::text);
 
+CREATE INDEX rentals_provider_idx ON public.rentals USING btree (provider_id) WHERE (provider_id IS NOT NULL);
+
 CREATE INDEX rentals_sampled_idx ON public.rentals USING btree (((wire_id & 63))) WHERE ((status = 'Running'::text) AND (power = 'on'::text) AND (monitoring OR (idle_after_seconds IS NOT NULL)));
+
+CREATE INDEX rentals_supplier_org_idx ON public.rentals USING btree (supplier_org_id) WHERE (supplier_org_id IS NOT NULL);
+
+CREATE INDEX rentals_user_idx ON public.rentals USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+CREATE INDEX required_actions_cause_idx ON public.required_actions USING btree (org_id, mode, cause_kind, cause_id, action, created_at);
+
+CREATE INDEX required_actions_done_idx ON public.required_actions USING btree (done_at) WHERE (done_at IS NOT NULL);
 
 CREATE INDEX required_actions_due_idx ON public.required_actions USING btree (cause_kind, due_at) WHERE (state = ANY (ARRAY['pending'::text, 'claimed'::text]));
 
@@ -5353,6 +5786,8 @@ CREATE INDEX volumes_org_idx ON public.volumes USING btree (org_id, mode, id) WH
 
 CREATE INDEX volumes_restore_idx ON public.volumes USING btree (restore_volume_id) WHERE (restore_volume_id IS NOT NULL);
 
+CREATE INDEX volumes_user_idx ON public.volumes USING btree (user_id) WHERE (user_id IS NOT NULL);
+
 CREATE UNIQUE INDEX volumes_vip_idx ON public.volumes USING btree (node_id, vip) WHERE (phase <> 'purged'::text);
 
 CREATE INDEX wallet_ladders_low_idx ON public.wallet_ladders USING btree (shard) WHERE (step <> 'fine'::text);
@@ -5417,6 +5852,10 @@ CREATE TRIGGER api_keys_insert_noted AFTER INSERT ON public.api_keys FOR EACH RO
 
 CREATE TRIGGER api_keys_update_noted AFTER UPDATE OF scopes, limits, allowed_ips, expires_at, revoked_at, revoked_reason ON public.api_keys FOR EACH ROW WHEN ((new.kind = 'key'::text)) EXECUTE FUNCTION public.note_changed_key();
 
+CREATE TRIGGER archived_ledger_entries_append_only BEFORE DELETE OR UPDATE ON public.archived_ledger_entries FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER archived_ledger_transfers_append_only BEFORE DELETE OR UPDATE ON public.archived_ledger_transfers FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+
 CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE ON public.audit_log FOR EACH ROW EXECUTE FUNCTION public.refuse_audit_log_change();
 
 CREATE TRIGGER audit_log_no_truncate BEFORE TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_log_change();
@@ -5457,15 +5896,19 @@ CREATE TRIGGER invoices_have_the_next_number BEFORE INSERT ON public.invoices FO
 
 CREATE TRIGGER invoices_no_truncate BEFORE TRUNCATE ON public.invoices FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
 
-CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE ON public.ledger_entries FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+CREATE TRIGGER ledger_archived_keys_append_only BEFORE DELETE OR UPDATE ON public.ledger_archived_keys FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE ON public.ledger_entries FOR EACH ROW EXECUTE FUNCTION public.refuse_unarchived_change();
 
 CREATE TRIGGER ledger_entries_are_sound AFTER INSERT ON public.ledger_entries REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.check_ledger_entries();
 
 CREATE TRIGGER ledger_entries_no_truncate BEFORE TRUNCATE ON public.ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
 
-CREATE TRIGGER ledger_transfers_append_only BEFORE DELETE OR UPDATE ON public.ledger_transfers FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+CREATE TRIGGER ledger_transfers_append_only BEFORE DELETE OR UPDATE ON public.ledger_transfers FOR EACH ROW EXECUTE FUNCTION public.refuse_unarchived_change();
 
 CREATE TRIGGER ledger_transfers_no_truncate BEFORE TRUNCATE ON public.ledger_transfers FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER ledger_transfers_refuse_archived_keys AFTER INSERT ON public.ledger_transfers REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_archived_keys();
 
 CREATE TRIGGER members_noted AFTER INSERT OR DELETE OR UPDATE OF role ON public.members FOR EACH ROW EXECUTE FUNCTION public.note_keys_of_changed_user();
 
@@ -5872,15 +6315,49 @@ GRANT USAGE ON SCHEMA public TO millrace_api;
 GRANT USAGE ON SCHEMA public TO millrace_worker;
 GRANT USAGE ON SCHEMA public TO millrace_admin;
 
+REVOKE ALL ON FUNCTION public.begin_ledger_archive(through date) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.begin_ledger_archive(through date) TO millrace_app;
+GRANT ALL ON FUNCTION public.begin_ledger_archive(through date) TO millrace_worker;
+
+REVOKE ALL ON FUNCTION public.delete_finished_rows(what text, keep_days integer, at_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.delete_finished_rows(what text, keep_days integer, at_most integer) TO millrace_app;
+GRANT ALL ON FUNCTION public.delete_finished_rows(what text, keep_days integer, at_most integer) TO millrace_worker;
+
 REVOKE ALL ON FUNCTION public.make_usage_partitions(first_day date, days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.make_usage_partitions(first_day date, days integer) TO millrace_app;
 GRANT ALL ON FUNCTION public.make_usage_partitions(first_day date, days integer) TO millrace_worker;
+
+REVOKE ALL ON FUNCTION public.move_archived_transfers(at_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.move_archived_transfers(at_most integer) TO millrace_app;
+GRANT ALL ON FUNCTION public.move_archived_transfers(at_most integer) TO millrace_worker;
 
 REVOKE ALL ON FUNCTION public.recount_node(one uuid) FROM PUBLIC;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.accounts TO millrace_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.accounts TO millrace_api;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.accounts TO millrace_admin;
+
+GRANT SELECT ON TABLE public.archived_ledger_entries TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.ledger_entries TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.ledger_entries TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.ledger_entries TO millrace_worker;
+GRANT SELECT ON TABLE public.ledger_entries TO millrace_admin;
+
+GRANT SELECT ON TABLE public.all_ledger_entries TO millrace_app;
+GRANT SELECT ON TABLE public.all_ledger_entries TO millrace_api;
+GRANT SELECT ON TABLE public.all_ledger_entries TO millrace_worker;
+
+GRANT SELECT ON TABLE public.archived_ledger_transfers TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_api;
+GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_worker;
+GRANT SELECT ON TABLE public.ledger_transfers TO millrace_admin;
+
+GRANT SELECT ON TABLE public.all_ledger_transfers TO millrace_app;
+GRANT SELECT ON TABLE public.all_ledger_transfers TO millrace_api;
+GRANT SELECT ON TABLE public.all_ledger_transfers TO millrace_worker;
 
 GRANT SELECT,INSERT ON TABLE public.allocated_gpus TO millrace_app;
 GRANT SELECT,INSERT ON TABLE public.allocated_gpus TO millrace_api;
@@ -6300,10 +6777,17 @@ GRANT UPDATE(written_off_nano_usd) ON TABLE public.ledger_accounts TO millrace_a
 GRANT UPDATE(written_off_nano_usd) ON TABLE public.ledger_accounts TO millrace_api;
 GRANT UPDATE(written_off_nano_usd) ON TABLE public.ledger_accounts TO millrace_worker;
 
-GRANT SELECT,INSERT ON TABLE public.ledger_entries TO millrace_app;
-GRANT SELECT,INSERT ON TABLE public.ledger_entries TO millrace_api;
-GRANT SELECT,INSERT ON TABLE public.ledger_entries TO millrace_worker;
-GRANT SELECT ON TABLE public.ledger_entries TO millrace_admin;
+GRANT SELECT ON TABLE public.ledger_archived_keys TO millrace_app;
+GRANT SELECT ON TABLE public.ledger_archived_keys TO millrace_api;
+GRANT SELECT ON TABLE public.ledger_archived_keys TO millrace_worker;
+
+GRANT SELECT ON TABLE public.ledger_archived_totals TO millrace_app;
+GRANT SELECT ON TABLE public.ledger_archived_totals TO millrace_worker;
+GRANT SELECT ON TABLE public.ledger_archived_totals TO millrace_admin;
+
+GRANT SELECT ON TABLE public.ledger_archives TO millrace_app;
+GRANT SELECT ON TABLE public.ledger_archives TO millrace_worker;
+GRANT SELECT ON TABLE public.ledger_archives TO millrace_admin;
 
 GRANT SELECT,INSERT ON TABLE public.ledger_hold_parts TO millrace_app;
 GRANT SELECT,INSERT ON TABLE public.ledger_hold_parts TO millrace_api;
@@ -6331,10 +6815,9 @@ GRANT UPDATE(closed_at) ON TABLE public.ledger_holds TO millrace_app;
 GRANT UPDATE(closed_at) ON TABLE public.ledger_holds TO millrace_api;
 GRANT UPDATE(closed_at) ON TABLE public.ledger_holds TO millrace_worker;
 
-GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_app;
-GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_api;
-GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_worker;
-GRANT SELECT ON TABLE public.ledger_transfers TO millrace_admin;
+GRANT SELECT ON TABLE public.ledger_opening_balances TO millrace_app;
+GRANT SELECT ON TABLE public.ledger_opening_balances TO millrace_worker;
+GRANT SELECT ON TABLE public.ledger_opening_balances TO millrace_admin;
 
 GRANT SELECT,DELETE ON TABLE public.listing_changes TO millrace_app;
 GRANT SELECT,DELETE ON TABLE public.listing_changes TO millrace_api;

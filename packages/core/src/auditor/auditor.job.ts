@@ -22,12 +22,9 @@ export interface AuditorOptions {
 
 const POLL_MAX_MS = 30_000;
 
-const runs = counter('millrace_audit_runs_total', 'Audits by kind and by whether they found drift.');
-const findings = gauge('millrace_audit_findings', 'Wrong rows found by the last audit of this process.');
-const cleanAge = gauge(
-  'millrace_audit_clean_age_seconds',
-  'Time since the last audit of any process that found no drift.',
-);
+const runs = counter('millrace_audit_runs_total');
+const findings = gauge('millrace_audit_findings');
+const cleanAge = gauge('millrace_audit_clean_age_seconds');
 
 /**
  * Audits periodically. Several workers can run this: the last run is in the database, and a lock allows one audit at a time.

@@ -1,6 +1,11 @@
 import type { Db, Tx } from '@millrace/platform/db';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import { findBrokenLinks, accountProbe, type AccountSelection } from './probes/accounts.store.ts';
+import {
+  findBrokenLinks,
+  accountProbe,
+  openingBalanceProbe,
+  type AccountSelection,
+} from './probes/accounts.store.ts';
 import { mergeOutcomes, type AuditKind, type AuditReport, type CheckOutcome } from './checks/audit-report.ts';
 import { budgetProbe } from './probes/budgets.store.ts';
 import { auditChecks } from './checks/checks.ts';
@@ -51,6 +56,7 @@ interface AuditPlan {
   readonly snapshotAt: Date;
   readonly since: Date | null;
   readonly range: IdRange;
+  readonly archivedThrough: Date | null;
   readonly orgUuid: string | null;
   readonly cap: number;
   readonly marginMs: number;
@@ -77,12 +83,13 @@ export async function computeReport(tx: Tx, options: AuditOptions): Promise<Audi
   const outcomes = mergeOutcomes(await runChecks(tx, plan), plan.cap);
   await endReadOnly(tx);
   const durationMs = Math.round(tx.clock.monotonicMs() - startedMs);
-  const { kind, since, snapshotAt } = plan;
-  return { kind, orgId: options.orgId ?? null, snapshotAt, since, durationMs, outcomes, recorded: false };
+  const { kind, since, snapshotAt, archivedThrough } = plan;
+  const orgId = options.orgId ?? null;
+  return { kind, orgId, snapshotAt, since, archivedThrough, durationMs, outcomes, recorded: false };
 }
 
 async function planAudit(tx: Tx, options: AuditOptions): Promise<AuditPlan> {
-  const { snapshotAt, markedAt } = await readCheckpoint(tx);
+  const { snapshotAt, markedAt, archiveCutoff, archivedThrough } = await readCheckpoint(tx);
   if ((options.kind === 'organisation') !== (options.orgId !== undefined)) {
     throw new TypeError('orgId is required for an audit of kind organisation, and for no other kind.');
   }
@@ -93,7 +100,11 @@ async function planAudit(tx: Tx, options: AuditOptions): Promise<AuditPlan> {
     kind: options.kind === 'incremental' && since === null ? 'full' : options.kind,
     snapshotAt,
     since,
-    range: { after: minUuidAt(since === null ? 0 : since.getTime() - marginMs), until: null },
+    range: {
+      after: laterId(minUuidAt(since === null ? 0 : since.getTime() - marginMs), archiveCutoff),
+      until: null,
+    },
+    archivedThrough,
     orgUuid: options.orgId === undefined ? null : toUuid(options.orgId),
     cap: options.findingsPerCheck ?? auditDefaults.findingsPerCheck,
     marginMs,
@@ -101,6 +112,8 @@ async function planAudit(tx: Tx, options: AuditOptions): Promise<AuditPlan> {
     signal: options.signal,
   };
 }
+
+const laterId = (one: string, other: string): string => (one > other ? one : other);
 
 /** Smaller than every UUIDv7 created in this millisecond or later. */
 function minUuidAt(ms: number): string {
@@ -129,6 +142,8 @@ const fullProbes = [budgetProbe, clawbackProbe, debtProbe, requestProbe, invoice
 /** Probes that need no chunks: they are bounded by current rows, or left to full audits. */
 function otherProbes({ orgUuid, range, since, marginMs }: AuditPlan, now: Date): readonly Probe[] {
   const everything = since === null;
+  // Top-ups and payouts are not archived, and payments of all times are checked against them.
+  const rareRange = everything ? { after: minUuidAt(0), until: null } : range;
   return [
     requestPriceProbe({ recordedSince: everything ? null : recordedSince(since, marginMs), orgUuid }),
     ...(orgUuid === null ? [unreadableUsageProbe(since)] : []),
@@ -142,9 +157,9 @@ function otherProbes({ orgUuid, range, since, marginMs }: AuditPlan, now: Date):
     orphanHoldProbe(orgUuid),
     allocationProbe(orgUuid),
     releasedProbe(orgUuid),
-    ...(orgUuid === null ? [capacityProbe()] : []),
-    paymentProbe({ range, paidSince: since, orgUuid }),
-    payoutProbe({ range, settledSince: since, orgUuid }),
+    ...(orgUuid === null ? [capacityProbe(), openingBalanceProbe()] : []),
+    paymentProbe({ range: rareRange, paidSince: since, orgUuid }),
+    payoutProbe({ range: rareRange, settledSince: since, orgUuid }),
     leaseProbe({ everything, orgUuid }),
     // These read all transfers of organisations with budgets, all clawbacks, all requests and all charges.
     ...(everything ? fullProbes.map((probe) => probe(orgUuid)) : []),

@@ -34,6 +34,7 @@ function reportOf(outcomes: readonly CheckOutcome[]): AuditReport {
     orgId: null,
     snapshotAt: new Date('2026-01-02T03:04:05.000Z'),
     since: null,
+    archivedThrough: null,
     durationMs: 1_234,
     outcomes,
     recorded: true,
@@ -43,7 +44,7 @@ function reportOf(outcomes: readonly CheckOutcome[]): AuditReport {
 test('formatAuditReport reports a clean audit with the checked rows and the duration', () => {
   expect(formatAuditReport(reportOf([sound]))).toBe(
     [
-      'Full audit as of 2026-01-02T03:04:05.000Z.',
+      'Full audit as of 2026-01-02T03:04:05.000Z, from the first transfer.',
       '',
       '  rows  found  rule',
       '  1200      -  The balance of every account is the sum of its entries.',

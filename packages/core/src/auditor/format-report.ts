@@ -14,12 +14,18 @@ function formatHeading(report: AuditReport): string {
   const at = report.snapshotAt.toISOString();
   switch (report.kind) {
     case 'full':
-      return `Full audit as of ${at}.`;
+      return `Full audit as of ${at}, from ${formatStart(report)}.`;
     case 'incremental':
       return `Incremental audit since ${report.since?.toISOString() ?? 'the beginning'}, as of ${at}.`;
     case 'organisation':
-      return `Audit of organisation ${report.orgId ?? ''}, as of ${at}.`;
+      return `Audit of organisation ${report.orgId ?? ''}, as of ${at}, from ${formatStart(report)}.`;
   }
+}
+
+function formatStart({ archivedThrough }: AuditReport): string {
+  return archivedThrough === null
+    ? 'the first transfer'
+    : `the opening balances of ${archivedThrough.toISOString().slice(0, 10)}`;
 }
 
 function formatTable(outcomes: readonly CheckOutcome[]): readonly string[] {

@@ -19,6 +19,13 @@ export const ledgerCases: readonly AuditCase[] = [
     ],
   },
   {
+    what: 'opening balances that do not sum to zero',
+    alter: () => [
+      `insert into ledger_opening_balances (account_id, entry_count, balance_nano_usd) values ('${fakeId}', 1, 5)`,
+    ],
+    names: () => [['opening_balances', 'of no account']],
+  },
+  {
     what: 'deleted entries',
     alter: (w) => [`delete from ledger_entries where transfer_id = '${toUuid(w.charged)}'`],
     names: (w) => [

@@ -27,17 +27,37 @@ export async function endReadOnly(tx: Tx): Promise<void> {
   await sql`rollback to savepoint auditing`.execute(tx.kysely);
 }
 
-/** The time of the last clean audit; null before the first. */
-export async function readCheckpoint(
-  tx: Tx,
-): Promise<{ readonly snapshotAt: Date; readonly markedAt: Date | null }> {
-  const { rows } = await sql<{ snapshot_at: Date; marked_at: Date | null }>`
+interface AuditStart {
+  readonly snapshotAt: Date;
+  readonly markedAt: Date | null;
+  /** Audits check transfers with larger ids. */
+  readonly archiveCutoff: string;
+  readonly archivedThrough: Date | null;
+}
+
+interface AuditStartRow {
+  snapshot_at: Date;
+  marked_at: Date | null;
+  archive_cutoff: string;
+  archived_through: Date | null;
+}
+
+/** The time of the last clean audit, and the end of the archive; null before the first. */
+export async function readCheckpoint(tx: Tx): Promise<AuditStart> {
+  const { rows } = await sql<AuditStartRow>`
     select now() as snapshot_at,
-           (select snapshot_at from audit_runs where is_clean order by snapshot_at desc limit 1) as marked_at
+           (select snapshot_at from audit_runs where is_clean order by snapshot_at desc limit 1) as marked_at,
+           ledger_archive_cutoff() as archive_cutoff,
+           (select max(through) from ledger_archives)::timestamp at time zone 'UTC' as archived_through
   `.execute(tx.kysely);
   const [row] = rows;
   if (row === undefined) throw new Error('PostgreSQL returned no row for a select without a condition.');
-  return { snapshotAt: row.snapshot_at, markedAt: row.marked_at };
+  return {
+    snapshotAt: row.snapshot_at,
+    markedAt: row.marked_at,
+    archiveCutoff: row.archive_cutoff,
+    archivedThrough: row.archived_through,
+  };
 }
 
 /** Records the run and, if it was clean, the checkpoints of the accounts in the same snapshot. */

@@ -3,15 +3,12 @@ import type { Db } from '@millrace/platform/db';
 import type { EventId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { RestateIngressError, type RestateIngress, type RestateSend } from '@millrace/platform/restate';
-import { counter } from '@millrace/platform/telemetry';
+import { activeTraceparent, contextFromTraceparent, counter, inSpan } from '@millrace/platform/telemetry';
 import { listReadyCommands, recordFailure, removeDelivered } from './outbox.store.ts';
 import type { LeaseProof, WaitingCommand } from './outbox.store.ts';
 
-const delivered = counter('millrace_relay_commands_delivered_total', 'Commands durably accepted by Restate');
-const parked = counter(
-  'millrace_relay_parked_total',
-  'Outbox rows parked after too many failures; each needs an operator',
-);
+const delivered = counter('millrace_relay_commands_delivered_total');
+const parked = counter('millrace_relay_parked_total');
 
 export interface DispatcherOptions {
   readonly db: Db;
@@ -63,7 +60,7 @@ async function deliverInOrder(options: DispatcherOptions, queue: readonly Waitin
 
 async function deliver(options: DispatcherOptions, command: WaitingCommand): Promise<'accepted' | 'refused'> {
   try {
-    await options.restate.send(toRestateSend(command, options.db.clock.nowMs()));
+    await sendInTrace(options, command);
     return 'accepted';
   } catch (error) {
     if (!isCommandError(error)) throw error;
@@ -82,6 +79,21 @@ async function deliver(options: DispatcherOptions, command: WaitingCommand): Pro
     }
     return 'refused';
   }
+}
+
+/** Continues the trace of the transaction that wrote the command, and passes it on to the handler. */
+function sendInTrace({ restate, db }: DispatcherOptions, command: WaitingCommand): Promise<unknown> {
+  const attributes = {
+    'messaging.system': 'restate',
+    'messaging.operation.type': 'send',
+    'messaging.destination.name': `${command.service}/${command.handler}`,
+    'millrace.outbox_wait_ms': Math.max(0, db.clock.nowMs() - command.occurredAt.getTime()),
+  };
+  const parent = contextFromTraceparent(command.traceparent);
+  return inSpan('relay command', { kind: 'producer', attributes, parent }, () => {
+    const traceparent = activeTraceparent() ?? command.traceparent;
+    return restate.send(toRestateSend({ ...command, traceparent }, db.clock.nowMs()));
+  });
 }
 
 /** Responses that concern the connection. 403 comes from the proxy of Restate, if it refuses the certificate of workers. */

@@ -93,7 +93,7 @@ function tooManyStreams(limit: number): Fault {
   });
 }
 
-const followersGauge = gauge('millrace_feed_followers', 'Event streams that this process has open');
+const followersGauge = gauge('millrace_feed_followers');
 
 /** How a reader can resume after an invalid position, by the kind of position it has. */
 const resumeHints = {

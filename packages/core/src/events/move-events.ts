@@ -6,11 +6,8 @@ import { floorDivide } from '@millrace/platform/money';
 import { counter } from '@millrace/platform/telemetry';
 import { listWaitingEvents, moveEvents, recordFailure, type LeaseProof } from './outbox.store.ts';
 
-const moved = counter('millrace_relay_events_moved_total', 'Events numbered and stored by this relay');
-const parked = counter(
-  'millrace_relay_parked_total',
-  'Outbox rows parked after too many failures; each needs an operator',
-);
+const moved = counter('millrace_relay_events_moved_total');
+const parked = counter('millrace_relay_parked_total');
 
 export interface MoverOptions {
   readonly db: Db;

@@ -66,12 +66,9 @@ export interface Relay {
 
 const DEAD_RELAY_RETENTION_MS = 24 * 3_600_000;
 
-const waitingGauge = gauge('millrace_outbox_waiting', 'Outbox rows not yet relayed');
-const parkedGauge = gauge(
-  'millrace_outbox_parked',
-  'Outbox rows parked after too many failures; alert above zero',
-);
-const oldestGauge = gauge('millrace_outbox_oldest_seconds', 'Age of the oldest outbox row not yet relayed');
+const waitingGauge = gauge('millrace_outbox_waiting');
+const parkedGauge = gauge('millrace_outbox_parked');
+const oldestGauge = gauge('millrace_outbox_oldest_seconds');
 
 /** Resolves with the first leases claimed, unless the database is unavailable: then the lease loop claims them later. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {

@@ -145,6 +145,7 @@ export interface WaitingCommand {
   readonly handler: string;
   readonly payload: unknown;
   readonly notBefore: Date | null;
+  readonly occurredAt: Date;
   readonly attempts: number;
   readonly mode: Mode;
   readonly cell: CellId;
@@ -161,6 +162,7 @@ interface CommandRow {
   handler: string;
   payload: unknown;
   not_before: Date | null;
+  occurred_at: Date;
   attempts: number;
   mode: Mode;
   cell: number;
@@ -178,6 +180,7 @@ function commandFromRow(row: CommandRow): WaitingCommand {
     handler: row.handler,
     payload: row.payload,
     notBefore: row.not_before,
+    occurredAt: row.occurred_at,
     attempts: row.attempts,
     mode: row.mode,
     cell: row.cell,
@@ -191,8 +194,8 @@ function commandFromRow(row: CommandRow): WaitingCommand {
 export async function listReadyCommands(db: Db, proof: LeaseProof, limit: number): Promise<WaitingCommand[]> {
   const { rows } = await sql<CommandRow>`
     with held as (${heldShards(proof, sql``)})
-    select id, org_id, service, object_key, handler, payload, not_before, attempts, mode, cell, actor,
-           traceparent, schema_version
+    select id, org_id, service, object_key, handler, payload, not_before, occurred_at, attempts, mode,
+           cell, actor, traceparent, schema_version
       from outbox ready
      where kind = 'command' and parked_at is null and shard in (select shard from held)
        and not exists (

@@ -4,7 +4,7 @@ import { counter } from '@millrace/platform/telemetry';
 import { toMessageEnvelope, toWireEvent, type EventChannels, type FeedEvent } from './events.ts';
 import { listUnpublished, markPublished } from './events.store.ts';
 
-const published = counter('millrace_relay_events_published_total', 'Events acknowledged by JetStream');
+const published = counter('millrace_relay_events_published_total');
 
 export interface PublisherOptions {
   readonly db: Db;

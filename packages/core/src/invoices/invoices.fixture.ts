@@ -62,9 +62,9 @@ interface ChargeFields {
   readonly usage?: UsageQuantities;
 }
 
-export async function createInvoiceHarness(): Promise<InvoiceHarness> {
+export async function createInvoiceHarness(startMs?: number): Promise<InvoiceHarness> {
   const database = await createTestDatabase();
-  const clock = testClock();
+  const clock = testClock(startMs);
   const ids = createIdSource({ clock, cell: 1 });
   const db = createDb({
     ...longDbTimeouts,

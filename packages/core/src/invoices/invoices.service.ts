@@ -23,11 +23,8 @@ import {
 } from './invoices.store.ts';
 import { makeInvoicesLoop } from './loops.ts';
 
-const made = counter('millrace_invoices_total', 'Invoices made by this process');
-const failures = counter(
-  'millrace_invoice_failures_total',
-  'Invoices that could not be made and will be retried',
-);
+const made = counter('millrace_invoices_total');
+const failures = counter('millrace_invoice_failures_total');
 
 const isolation = 'read committed';
 

@@ -34,7 +34,7 @@ const causeCondition = `org_id = $1 and idempotency_key > $3 || ':' || $4 || ':'
 const transfersStatement = defineStatement(
   'ledger-transfers-of-cause',
   `
-  select id, kind, idempotency_key, amount_nano_usd, usage, occurred_at from ledger_transfers
+  select id, kind, idempotency_key, amount_nano_usd, usage, occurred_at from all_ledger_transfers
    where ${causeCondition} and kind <> 'budget'
    order by id`,
 );

@@ -1,3 +1,4 @@
+export { recordAbsorbed } from './absorbed-metric.ts';
 export { applyLedger, LedgerError, requireLedgerSuccess } from './ledger.service.ts';
 export type {
   Balance,

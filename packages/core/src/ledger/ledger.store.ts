@@ -154,23 +154,15 @@ function transferFromRow(row: Selectable<Tables['ledger_transfers']>): TransferR
 
 /** Restricted to one organisation, so that a tenant cannot read transfers of others. */
 export async function findTransfer(db: Reader, orgId: OrgId, id: TransferId): Promise<TransferRecord | null> {
-  const row = await db.kysely
-    .selectFrom('ledger_transfers')
-    .selectAll()
-    .where('id', '=', toUuid(id))
-    .where('org_id', '=', toUuid(orgId))
-    .executeTakeFirst();
-  return row === undefined ? null : transferFromRow(row);
+  const transfer = await findAnyTransfer(db, id);
+  return transfer?.orgId === orgId ? transfer : null;
 }
 
 /** For operators: not restricted to an organisation. */
 export async function findAnyTransfer(reader: Reader, id: TransferId): Promise<TransferRecord | null> {
-  const row = await reader.kysely
-    .selectFrom('ledger_transfers')
-    .selectAll()
-    .where('id', '=', toUuid(id))
-    .executeTakeFirst();
-  return row === undefined ? null : transferFromRow(row);
+  const { rows } = await sql<Selectable<Tables['ledger_transfers']>>`
+    select * from all_ledger_transfers where id = ${toUuid(id)}`.execute(reader.kysely);
+  return rows[0] === undefined ? null : transferFromRow(rows[0]);
 }
 
 export interface TransferFilter {

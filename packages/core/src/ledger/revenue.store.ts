@@ -21,8 +21,8 @@ export async function sumRevenue(reader: Reader, period: TransferPeriod): Promis
   const { rows } = await sql<{ day: string; product: Product | null; amount: string }>`
     select to_char(t.occurred_at at time zone 'UTC', 'YYYY-MM-DD') as day, account.product,
            sum(entry.amount_nano_usd)::text as amount
-      from ledger_transfers t
-      join ledger_entries entry on entry.transfer_id = t.id
+      from all_ledger_transfers t
+      join all_ledger_entries entry on entry.transfer_id = t.id
       join ledger_accounts account on account.id = entry.account_id
      where t.mode = 'live' and ${inPeriod(period)}
        and entry.transfer_id >= ${firstIdFrom(period.from)} and entry.transfer_id < ${firstIdAfter(period.until)}

@@ -87,7 +87,7 @@ type ModePeriod = TransferPeriod & { readonly mode: Mode };
 
 export function chargesIn(orgId: OrgId, period: ModePeriod): RawBuilder<unknown> {
   return sql`(
-    select * from ledger_transfers t
+    select * from all_ledger_transfers t
      where t.org_id = ${toUuid(orgId)} and t.mode = ${period.mode} and t.kind in ('charge', 'credit')
        and ${inPeriod(period)})`;
 }
@@ -105,7 +105,7 @@ export function costsIn(orgId: OrgId, period: ModePeriod): RawBuilder<unknown> {
              coalesce(source.usage, t.usage) as usage,
              coalesce(date_trunc('month', source.occurred_at at time zone 'UTC')
                         < date_trunc('month', t.occurred_at at time zone 'UTC'), false) as is_correction
-        from ledger_transfers t
+        from all_ledger_transfers t
         left join ledger_transfers source on source.id = t.reverses
        where t.mode = ${period.mode} and t.org_id = ${toUuid(orgId)} and ${inPeriod(period)}
          and (t.kind in ('charge', 'credit')

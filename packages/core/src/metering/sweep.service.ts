@@ -50,19 +50,10 @@ import type { Meter } from './meter.ts';
 import { planPosting, type MeterPlan } from './meter-plans.ts';
 import { defaultMeteringPolicy, type MeteringPolicy } from './policy.ts';
 
-const posted = counter('millrace_metering_postings_total', 'Meters posted by this process');
-const refusalsCounter = counter(
-  'millrace_metering_refused_total',
-  'Meters that the ledger refused to post; each needs an operator',
-);
-const shortfalls = counter(
-  'millrace_metering_shortfalls_total',
-  'Postings that hold and balance did not cover',
-);
-const transitionsCounter = counter(
-  'millrace_wallet_ladder_moves_total',
-  'Wallets that changed their dunning level',
-);
+const posted = counter('millrace_metering_postings_total');
+const refusalsCounter = counter('millrace_metering_refused_total');
+const shortfalls = counter('millrace_metering_shortfalls_total');
+const transitionsCounter = counter('millrace_wallet_ladder_moves_total');
 
 export interface SweepOptions {
   readonly shards: readonly number[];

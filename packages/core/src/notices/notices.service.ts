@@ -6,7 +6,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { parseId, toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
-import type { Email, Mailer } from '@millrace/platform/mail';
+import type { Email, Mailer, SendOutcome } from '@millrace/platform/mail';
 import { counter } from '@millrace/platform/telemetry';
 import { deletionAt, digestDueAt, digestIdOf, digestMessage } from './digest.ts';
 import { claimDigest, releaseDigest, recordDigestOutcome } from './digest.store.ts';
@@ -30,8 +30,9 @@ import {
 } from './notices.store.ts';
 import { renderDigestEmail, renderNoticeEmail, renderExternalEmail } from './render-email.ts';
 
-const emailsCounter = counter('millrace_mails_total', 'Emails by outcome.');
-const tooOldCounter = counter('millrace_notices_too_old_total', 'Notices that were not addressed in time.');
+type CountedOutcome = SendOutcome['kind'] | Exclude<EmailOutcome['state'], 'waiting'> | 'unknown';
+const emailsCounter = counter('millrace_mails_total');
+const tooOldCounter = counter('millrace_notices_too_old_total');
 
 const HOUR_MS = 3_600_000;
 /** An older notice waited because no mail server was set or no worker ran, and is no longer useful. */
@@ -165,7 +166,7 @@ async function sendClaimedEmail(sending: SendEmailsDeps, mail: ClaimedEmail): Pr
     await releaseDigest(db, mail);
     return null;
   }
-  const settle = async (settlement: EmailOutcome, outcome: string): Promise<void> => {
+  const settle = async (settlement: EmailOutcome, outcome: CountedOutcome): Promise<void> => {
     emailsCounter.add(1, { outcome });
     if (mail.inDigest) await recordDigestOutcome(db, mail, digested, { settlement, now: db.clock.now() });
     else await recordEmailOutcome(db, mail, settlement, db.clock.now());

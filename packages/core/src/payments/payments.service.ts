@@ -34,11 +34,8 @@ const MAX_CHECK_MS = 6 * HOUR_MS;
 /** Stripe deletes idempotency keys after a day; a later request could create a second session. */
 const CHECKOUT_CREATABLE_MS = 20 * HOUR_MS;
 
-const reports = counter('millrace_payment_reports_total', 'Reports of the payment provider, by outcome.');
-const mismatchesCounter = counter(
-  'millrace_payment_mismatches_total',
-  'Reports that contradict a payment; each needs an operator.',
-);
+const reports = counter('millrace_payment_reports_total');
+const mismatchesCounter = counter('millrace_payment_mismatches_total');
 
 export interface PaymentsOptions extends DepositHooks {
   readonly db: Db;

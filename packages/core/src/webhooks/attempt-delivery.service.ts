@@ -29,17 +29,9 @@ import {
   recordWebhookSuccess,
 } from './webhooks.store.ts';
 
-const attemptsMade = counter(
-  'millrace_webhook_attempts_total',
-  'Attempts to deliver an event to a webhook, by outcome',
-);
-const attemptSeconds = histogram('millrace_webhook_attempt_seconds', 'Response time of webhook receivers', {
-  buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
-});
-const disabled = counter(
-  'millrace_webhooks_disabled_total',
-  'Webhooks disabled because no delivery was accepted',
-);
+const attemptsMade = counter('millrace_webhook_attempts_total');
+const attemptSeconds = histogram('millrace_webhook_attempt_seconds');
+const disabled = counter('millrace_webhooks_disabled_total');
 
 export interface DeliveryDeps {
   readonly db: Db;

@@ -57,11 +57,8 @@ export interface Deliverer {
   stop(): Promise<void>;
 }
 
-const heldGauge = gauge('millrace_webhooks_held', 'Webhooks that this process sends for');
-const oldestGauge = gauge(
-  'millrace_webhook_oldest_due_seconds',
-  'How long the oldest due delivery of a healthy webhook has waited for a worker',
-);
+const heldGauge = gauge('millrace_webhooks_held');
+const oldestGauge = gauge('millrace_webhook_oldest_due_seconds');
 
 /** Any number of workers may run; each webhook is held by one at a time. */
 export function startDeliverer(options: DelivererOptions): Deliverer {

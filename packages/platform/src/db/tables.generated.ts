@@ -18,6 +18,32 @@ export interface AccountsTable {
   updated_at: Generated<Date>;
 }
 
+export interface AllLedgerEntriesTable {
+  transfer_id: string | null;
+  account_id: string | null;
+  amount_nano_usd: bigint | null;
+  account_seq: bigint | null;
+  balance_after_nano_usd: bigint | null;
+}
+
+export interface AllLedgerTransfersTable {
+  id: string | null;
+  org_id: string | null;
+  mode: string | null;
+  kind: string | null;
+  idempotency_key: string | null;
+  cause_kind: string | null;
+  cause_id: string | null;
+  amount_nano_usd: bigint | null;
+  balance_after_nano_usd: bigint | null;
+  hold_id: string | null;
+  reverses: string | null;
+  key_id: string | null;
+  description: string | null;
+  usage: ColumnType<Json | null, string | null, string | null>;
+  occurred_at: Date | null;
+}
+
 export interface AllocatedGpusTable {
   allocation_id: string;
   gpu_id: string;
@@ -72,6 +98,32 @@ export interface ApiKeysTable {
   next_action_at: Date | null;
   created_at: Generated<Date>;
   kind: Generated<'key' | 'seat'>;
+}
+
+export interface ArchivedLedgerEntriesTable {
+  transfer_id: string;
+  account_id: string;
+  amount_nano_usd: bigint;
+  account_seq: bigint;
+  balance_after_nano_usd: bigint;
+}
+
+export interface ArchivedLedgerTransfersTable {
+  id: string;
+  org_id: string;
+  mode: string;
+  kind: string;
+  idempotency_key: string;
+  cause_kind: string;
+  cause_id: string;
+  amount_nano_usd: bigint;
+  balance_after_nano_usd: bigint;
+  hold_id: string | null;
+  reverses: string | null;
+  key_id: string | null;
+  description: string;
+  usage: ColumnType<Json | null, string | null, string | null>;
+  occurred_at: Date;
 }
 
 export interface AuditLogTable {
@@ -445,6 +497,27 @@ export interface LedgerAccountsTable {
   written_off_nano_usd: Generated<bigint>;
 }
 
+export interface LedgerArchivedKeysTable {
+  key_hash: string;
+  transfer_id: string;
+}
+
+export interface LedgerArchivedTotalsTable {
+  subject: string;
+  measure: 'hold_posted' | 'meter_paid' | 'meter_earned' | 'meter_fee' | 'meter_promo' | 'meter_charged' | 'budget_spent';
+  amount_nano_usd: string;
+}
+
+export interface LedgerArchivesTable {
+  through: string;
+  cutoff: string;
+  begun_at: Generated<Date>;
+  moved_to: string;
+  moved_transfers: Generated<bigint>;
+  moved_entries: Generated<bigint>;
+  moved_at: Date | null;
+}
+
 export interface LedgerEntriesTable {
   transfer_id: string;
   account_id: string;
@@ -471,6 +544,12 @@ export interface LedgerHoldsTable {
   posted_nano_usd: Generated<bigint>;
   created_at: Date;
   closed_at: Date | null;
+}
+
+export interface LedgerOpeningBalancesTable {
+  account_id: string;
+  entry_count: bigint;
+  balance_nano_usd: bigint;
 }
 
 export interface LedgerTransfersTable {
@@ -1608,10 +1687,14 @@ export interface WrittenOffMachinesTable {
 
 export interface GeneratedTables {
   accounts: AccountsTable;
+  all_ledger_entries: AllLedgerEntriesTable;
+  all_ledger_transfers: AllLedgerTransfersTable;
   allocated_gpus: AllocatedGpusTable;
   allocated_ports: AllocatedPortsTable;
   allocations: AllocationsTable;
   api_keys: ApiKeysTable;
+  archived_ledger_entries: ArchivedLedgerEntriesTable;
+  archived_ledger_transfers: ArchivedLedgerTransfersTable;
   audit_log: AuditLogTable;
   audit_marks: AuditMarksTable;
   audit_runs: AuditRunsTable;
@@ -1641,9 +1724,13 @@ export interface GeneratedTables {
   invoice_months: InvoiceMonthsTable;
   invoices: InvoicesTable;
   ledger_accounts: LedgerAccountsTable;
+  ledger_archived_keys: LedgerArchivedKeysTable;
+  ledger_archived_totals: LedgerArchivedTotalsTable;
+  ledger_archives: LedgerArchivesTable;
   ledger_entries: LedgerEntriesTable;
   ledger_hold_parts: LedgerHoldPartsTable;
   ledger_holds: LedgerHoldsTable;
+  ledger_opening_balances: LedgerOpeningBalancesTable;
   ledger_transfers: LedgerTransfersTable;
   listing_changes: ListingChangesTable;
   loop_items: LoopItemsTable;

@@ -41,7 +41,7 @@ export interface CheckOutcome {
 }
 
 /**
- * `full` derives everything from the first row. `incremental` checks rows since the last clean audit, and everything that is
+ * `full` derives everything from the first row, or from the opening balances of the archive. `incremental` checks rows since the last clean audit, and everything that is
  * bounded by current rows. `organisation` is a full audit of one tenant.
  */
 export type AuditKind = 'full' | 'incremental' | 'organisation';
@@ -53,6 +53,8 @@ export interface AuditReport {
   readonly snapshotAt: Date;
   /** Incremental: earlier rows were checked by an earlier audit. */
   readonly since: Date | null;
+  /** The end of the archived months, whose opening balances a full audit starts from. Null: nothing is archived. */
+  readonly archivedThrough: Date | null;
   readonly durationMs: number;
   readonly outcomes: readonly CheckOutcome[];
   /** Whether the run, and its checkpoints if it was clean, were stored. */

@@ -107,6 +107,11 @@ const ledgerChecks = {
     remedy:
       'Not an error: work continued after the money ended, as it can after an outage. If one cause has many, its holds are too small.',
   },
+  opening_balances: {
+    rule: 'The opening balances of the archive sum to zero in each mode.',
+    text: ({ actual }) => `The opening balances of all accounts sum to ${actual} nano-USD.`,
+    remedy: tamperedRowsRemedy,
+  },
   account_balance: {
     rule: 'The balance of every account is the sum of its entries.',
     text: ({ actual, expected }) => `Its balance is ${actual} nano-USD, but its entries sum to ${expected}.`,

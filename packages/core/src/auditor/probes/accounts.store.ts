@@ -6,7 +6,7 @@ import { organisationCondition, inIdRange, type IdRange } from './transfers.stor
 
 type Sql = RawBuilder<unknown>;
 
-/** Which entries are checked: all of each account, or those since its checkpoint. */
+/** Which entries are checked: those since the checkpoint of each account, or all that are not archived. */
 export interface AccountSelection {
   readonly range: IdRange;
   readonly fromMarks: boolean;
@@ -21,6 +21,11 @@ export interface AccountSelection {
  */
 const chainPointHash = (seq: Sql, balance: Sql): Sql => sql`hashint8extended(${seq}, ${balance})`;
 
+/** Where the entries of an audit begin: at the last clean audit, or at the balances that the archive recorded. */
+export function startingBalances(fromMarks: boolean): Sql {
+  return fromMarks ? sql`audit_marks` : sql`ledger_opening_balances`;
+}
+
 /** Closed holds far outnumber open ones and hold nothing, which full audits check. */
 const openHoldRows = sql`
   ledger_holds hold join ledger_hold_parts part on part.hold_id = hold.id and hold.closed_at is null`;
@@ -29,8 +34,20 @@ export function accountProbe(basis: AccountSelection): Probe {
   return { rows: selectAccountRows(basis), about: 'account', checks: accountChecks };
 }
 
+/** Each archived transfer sums to zero, so its accounts do. Their number grows with the accounts and not with the archive. */
+export function openingBalanceProbe(): Probe {
+  return {
+    rows: sql`
+      select coalesce(a.mode, 'of no account') as subject, null::uuid as org_id, sum(o.balance_nano_usd) as total
+        from ledger_opening_balances o left join ledger_accounts a on a.id = o.account_id
+       group by a.mode`,
+    about: 'thing',
+    checks: [{ name: 'opening_balances', expected: sql`0`, actual: sql`q.total` }],
+  };
+}
+
 function selectAccountRows({ range, fromMarks, orgUuid }: AccountSelection): Sql {
-  const marks = fromMarks ? sql`true` : sql`false`;
+  const starts = startingBalances(fromMarks);
   const ofOwner = orgUuid === null ? sql`true` : sql`a.org_id = ${orgUuid}::uuid`;
   // Entries have no index by account, so those of one organisation are found through its transfers. Earnings of a supplier are in
   // the transfers of other organisations, so only an audit of all can sum them.
@@ -44,7 +61,7 @@ function selectAccountRows({ range, fromMarks, orgUuid }: AccountSelection): Sql
              sum(${chainPointHash(sql`e.account_seq`, sql`e.balance_after_nano_usd`)}) as ends,
              sum(${chainPointHash(sql`e.account_seq - 1`, sql`e.balance_after_nano_usd - e.amount_nano_usd`)}) as starts
         from ${entries}
-        left join audit_marks m on m.account_id = e.account_id and ${marks}
+        left join ${starts} m on m.account_id = e.account_id
        where ${inIdRange(sql`e.transfer_id`, range)} and e.account_seq > coalesce(m.entry_count, 0)
        group by e.account_id
     ),
@@ -62,7 +79,7 @@ function selectAccountRows({ range, fromMarks, orgUuid }: AccountSelection): Sql
            coalesce(chain.ends, 0) + ${chainPointHash(sql`coalesce(m.entry_count, 0)`, sql`coalesce(m.balance_nano_usd, 0)`)}
              = coalesce(chain.starts, 0) + ${chainPointHash(sql`a.entry_count`, sql`a.balance_nano_usd`)} as is_chain
       from ledger_accounts a
-      left join audit_marks m on m.account_id = a.id and ${marks}
+      left join ${starts} m on m.account_id = a.id
       left join chain on chain.account_id = a.id
       left join parts on parts.account_id = a.id
      where ${ofOwner}`;
@@ -100,7 +117,7 @@ export async function findBrokenLinks(
   basis: AccountSelection,
   accountIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const marks = basis.fromMarks ? sql`true` : sql`false`;
+  const starts = startingBalances(basis.fromMarks);
   const uuids = accountIds.map((id) => toUuid(id as LedgerAccountId));
   const { rows } = await sql<BrokenLinkRow>`
     with links as (
@@ -109,7 +126,7 @@ export async function findBrokenLinks(
              coalesce(lag(e.account_seq) over chain, m.entry_count, 0) + 1 as expected_seq,
              coalesce(lag(e.balance_after_nano_usd) over chain, m.balance_nano_usd, 0) as expected_before
         from ledger_entries e
-        left join audit_marks m on m.account_id = e.account_id and ${marks}
+        left join ${starts} m on m.account_id = e.account_id
        where ${inIdRange(sql`e.transfer_id`, basis.range)} and e.account_seq > coalesce(m.entry_count, 0)
          and e.account_id = any(${uuids}::uuid[])
       window chain as (partition by e.account_id order by e.account_seq, e.transfer_id)

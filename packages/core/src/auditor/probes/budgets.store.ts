@@ -15,7 +15,8 @@ export function budgetProbe(orgUuid: string | null): Probe {
           from budgets b
           join ledger_transfers t on t.org_id = b.org_id and t.mode = b.mode
           join ledger_entries e on e.transfer_id = t.id and e.account_id = b.id
-         where b.deleted_at is null and ${ofOrganisation}
+          left join ledger_opening_balances opening on opening.account_id = b.id
+         where e.account_seq > coalesce(opening.entry_count, 0) and b.deleted_at is null and ${ofOrganisation}
       ),
       starts as (select account_id, max(account_seq) as seq from legs where is_start group by account_id),
       spent as (
@@ -25,11 +26,13 @@ export function budgetProbe(orgUuid: string | null): Probe {
          group by legs.account_id
       )
       select b.id as subject, b.org_id, b.limit_nano_usd as limit_amount, a.balance_nano_usd as balance,
-             coalesce(spent.amount, 0) as spent,
+             coalesce(spent.amount, 0) + case when starts.seq is null then coalesce(archived.amount_nano_usd, 0) else 0 end as spent,
              (a.org_id, a.mode, a.kind) is not distinct from (b.org_id, b.mode, 'limit') as has_account
         from budgets b
         left join ledger_accounts a on a.id = b.id
         left join spent on spent.account_id = b.id
+        left join starts on starts.account_id = b.id
+        left join ledger_archived_totals archived on archived.subject = b.id and archived.measure = 'budget_spent'
        where b.deleted_at is null and ${ofOrganisation}`,
     about: 'budget',
     checks: [

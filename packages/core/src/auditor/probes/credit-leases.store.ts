@@ -50,7 +50,8 @@ export function requestProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`u.org_id = ${orgUuid}::uuid`;
   return {
     rows: sql`
-      select u.request_id as subject, u.org_id, u.amount_nano_usd as amount, t.id is not null as is_charged,
+      select u.request_id as subject, u.org_id, u.amount_nano_usd as amount, 
+             t.id is not null or coalesce(u.transfer_id <= ledger_archive_cutoff(), false) as is_charged,
              r.id is not null as is_recorded
         from usage_charges u
         left join ledger_transfers t on t.id = u.transfer_id

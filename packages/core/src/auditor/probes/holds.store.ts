@@ -42,11 +42,12 @@ export function holdProbe({ range, youngAfter, orgUuid }: HoldSelection): Probe 
              coalesce(parts.money, 0) as money, coalesce(parts.largest_limit, 0) as largest_limit,
              coalesce(parts.everything, 0) as everything, coalesce(parts.strangers, 0) as strangers,
              coalesce(parts.parts, 0) > 0 and coalesce(parts.money_parts, 0) = 0 as is_limits_only,
-             coalesce(charged.amount, 0) as charged,
+             coalesce(charged.amount, 0) + coalesce(archived.amount_nano_usd, 0) as charged,
              ${youngAfter === null ? sql`true` : sql`judged.id > ${youngAfter}::uuid`} as has_all_charges
         from judged
         left join parts on parts.hold_id = judged.id
-        left join charged on charged.hold_id = judged.id`,
+        left join charged on charged.hold_id = judged.id
+        left join ledger_archived_totals archived on archived.subject = judged.id and archived.measure = 'hold_posted'`,
     about: 'hold',
     checks: holdChecks,
   };

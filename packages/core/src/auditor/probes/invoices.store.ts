@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Probe } from './run-probe.store.ts';
+import { archiveEnd } from './transfers.store.ts';
 
 /**
  * Checks invoices against the ledger, in both directions. Sums all charges, so only full audits run it. A refund or reversal
@@ -16,7 +17,7 @@ export function invoiceProbe(orgUuid: string | null): Probe {
           from ledger_transfers t
           left join ledger_transfers undone on undone.id = t.reverses
          where t.mode = 'live' and ${ofOrganisation('t')}
-           and coalesce(undone.kind, t.kind) in ('charge', 'credit')
+           and coalesce(undone.kind, t.kind) in ('charge', 'credit') and t.occurred_at >= ${archiveEnd}
          group by 1, 2
       ),
       walked as (select month at time zone 'UTC' as month from invoice_months where finished_at is not null)
@@ -25,7 +26,7 @@ export function invoiceProbe(orgUuid: string | null): Probe {
              coalesce(costs.cost, 0) as cost, i.total_nano_usd as total,
              (select coalesce(sum((line ->> 'amountNanoUsd')::numeric), 0)
                 from jsonb_array_elements(i.lines) as line) as line_total
-        from (select * from invoices i where ${ofOrganisation('i')}) as i
+        from (select * from invoices i where ${ofOrganisation('i')} and i.period_start >= ${archiveEnd}) as i
         full join costs on costs.org_id = i.org_id and costs.month = i.period_start at time zone 'UTC'
         left join walked on walked.month = costs.month`,
     about: 'invoice',

@@ -88,6 +88,7 @@ function elapsedRows(now: Date): Sql {
 
 function allCharges({ range, orgUuid }: MeterSelection): Sql {
   return sql`
+    select meter_id, org_id, sum(paid) as paid from (
     select uuid_of_public_id(meter) as meter_id, org_id, paid
       from (select substring(idempotency_key from ':meter:(mtr_[0-9A-Z]{26}):') as meter, org_id,
                    -sum(amount_nano_usd) as paid
@@ -95,23 +96,31 @@ function allCharges({ range, orgUuid }: MeterSelection): Sql {
              where kind in ('charge', 'credit') and position(':meter:mtr_' in idempotency_key) > 0
                and ${inIdRange(sql`id`, range)} and ${organisationCondition(orgUuid, 'ledger_transfers')}
              group by 1, 2) as by_meter
-     where meter is not null`;
+     where meter is not null
+    union all
+    select m.id, m.org_id, archived.amount_nano_usd
+      from ledger_archived_totals archived join meters m on m.id = archived.subject
+     where archived.measure = 'meter_paid' and ${orgUuid === null ? sql`true` : sql`m.org_id = ${orgUuid}::uuid`}
+    ) as charged group by meter_id, org_id`;
 }
 
 /** The unique index on the key finds all of a meter's transfers from one of them. */
 function selectedCharges({ range }: MeterSelection): Sql {
   return sql`
     select uuid_of_public_id(substring(touched.prefix from ':meter:(mtr_[0-9A-Z]{26}):')) as meter_id,
-           touched.org_id, life.paid
+           touched.org_id, life.paid + coalesce(archived.amount_nano_usd, 0) as paid
       from (select distinct org_id, substring(idempotency_key from '^.*:meter:mtr_[0-9A-Z]{26}:') as prefix
               from ledger_transfers
              where kind in ('charge', 'credit') and position(':meter:mtr_' in idempotency_key) > 0
                and ${inIdRange(sql`id`, range)}) as touched
      cross join lateral (
        select -sum(t.amount_nano_usd) as paid from ledger_transfers t
-        where t.org_id = touched.org_id and t.kind in ('charge', 'credit')
+        where t.org_id = touched.org_id and t.kind in ('charge', 'credit') and t.id > ledger_archive_cutoff()
           and t.idempotency_key >= touched.prefix collate "C"
           and t.idempotency_key < left(touched.prefix, -1) || ';' collate "C") as life
+      left join ledger_archived_totals archived
+        on archived.subject = uuid_of_public_id(substring(touched.prefix from ':meter:(mtr_[0-9A-Z]{26}):'))
+       and archived.measure = 'meter_paid'
      where touched.prefix is not null`;
 }
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { MeterSelection } from './meters.store.ts';
 import type { Probe } from './run-probe.store.ts';
-import { organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
+import { archiveEnd, organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
 
 /** Keys of meters begin with their resource, and `;` follows `:`. The equal causes are redundant but allow bulk look-ups. */
 const meterKeyCondition = sql`t.cause_kind = m.cause_kind and t.cause_id = m.cause_id
@@ -31,6 +31,7 @@ export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterSelection,
                substr(t.idempotency_key, length(m.cause_kind || ':' || m.cause_id || ':meter:') + 1, 30) as meter
           from things m
           join ledger_transfers t on t.org_id = m.org_id and t.kind in ('charge', 'credit') and ${meterKeyCondition}
+           and t.id > ledger_archive_cutoff()
           join ledger_entries e on e.transfer_id = t.id
          group by 1, 2, 4
       ),
@@ -49,10 +50,18 @@ export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterSelection,
              judged.posted_nano_usd + judged.rest_of_term_nano_usd as posted,
              judged.rest_of_term_nano_usd as rest,
              div(judged.supplier_rate_nano_usd_per_hour::numeric * judged.posted_ms, 3600000) as share,
-             coalesce(moved.paid, 0) as paid, coalesce(moved.earned, 0) as earned, coalesce(moved.fee, 0) as fee,
-             coalesce(moved.promo, 0) as promo,
+             coalesce(moved.paid, 0) + coalesce(archived.paid, 0) as paid,
+             coalesce(moved.earned, 0) + coalesce(archived.earned, 0) as earned,
+             coalesce(moved.fee, 0) + coalesce(archived.fee, 0) as fee,
+             coalesce(moved.promo, 0) + coalesce(archived.promo, 0) as promo,
              coalesce(moved.suppliers, array[judged.supplier_org_id]) = array[judged.supplier_org_id] as is_its_own
-        from judged left join moved on (moved.meter_id, moved.org_id) = (judged.id, judged.org_id)`,
+        from judged left join moved on (moved.meter_id, moved.org_id) = (judged.id, judged.org_id)
+        cross join lateral (
+          select sum(amount_nano_usd) filter (where measure in ('meter_charged', 'meter_promo')) as paid,
+                 sum(amount_nano_usd) filter (where measure = 'meter_earned') as earned,
+                 sum(amount_nano_usd) filter (where measure = 'meter_fee') as fee,
+                 sum(amount_nano_usd) filter (where measure = 'meter_promo') as promo
+            from ledger_archived_totals where subject = judged.id) as archived`,
     about: 'meter',
     checks: [
       {
@@ -156,7 +165,8 @@ export function statementProbe(): Probe {
        cross join lateral (
              select coalesce(sum((line ->> 'grossNanoUsd')::numeric), 0) as gross,
                     coalesce(sum((line ->> 'feeNanoUsd')::numeric), 0) as fee
-               from jsonb_array_elements(s.lines) as line) as lines`,
+               from jsonb_array_elements(s.lines) as line) as lines
+       where s.period_start >= ${archiveEnd}`,
     about: 'statement',
     checks: [
       {

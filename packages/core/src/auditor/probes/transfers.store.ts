@@ -21,6 +21,9 @@ export function organisationCondition(orgUuid: string | null, table = 't'): Sql 
   return sql`${sql.ref(`${table}.org_id`)} = ${orgUuid}::uuid and ${sql.ref(`${table}.mode`)} in ('live', 'test')`;
 }
 
+/** The end of the archived months. Their invoices and statements were checked before the archive began. */
+export const archiveEnd = sql`coalesce((select max(through) from ledger_archives)::timestamp at time zone 'UTC', '-infinity')`;
+
 /** The last id of the next `size` transfers; null if fewer remain. */
 export async function findChunkEnd(tx: Tx, after: string, size: number): Promise<string | null> {
   const { rows } = await sql<{ id: string }>`

@@ -1,7 +1,7 @@
 import type { Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import { sql, type RawBuilder } from 'kysely';
-import type { AccountSelection } from './accounts.store.ts';
+import { startingBalances, type AccountSelection } from './accounts.store.ts';
 import type { Finding } from '../checks/audit-report.ts';
 import type { Probe } from './run-probe.store.ts';
 import { organisationCondition, inIdRange } from './transfers.store.ts';
@@ -58,7 +58,7 @@ function walletRows({ fromMarks, orgUuid }: AccountSelection): Sql {
   return sql`
     select a.org_id, a.mode, sum(a.balance_nano_usd) as after, sum(coalesce(m.balance_nano_usd, 0)) as before
       from ledger_accounts a
-      left join audit_marks m on m.account_id = a.id and ${fromMarks ? sql`true` : sql`false`}
+      left join ${startingBalances(fromMarks)} m on m.account_id = a.id
      where a.kind in ('credit', 'promo') and ${ofOwner}
      group by a.org_id, a.mode`;
 }

@@ -165,6 +165,10 @@ const ownersAndKnown = `select ${accountColumns},
           array(select known.id::text
                   from unnest($2::uuid[], $3::text[]) as wish (org_id, key)
                   join ledger_transfers known on known.org_id = wish.org_id and known.idempotency_key = wish.key
+                 union all
+                select known.transfer_id::text
+                  from unnest($2::uuid[], $3::text[]) as wish (org_id, key)
+                  join ledger_archived_keys known on known.key_hash = ledger_key_hash(wish.org_id, wish.key)
                ) as known_transfers,
           array(select known.id::text
                   from unnest($4::uuid[], $5::text[]) as wish (org_id, key)

@@ -14,11 +14,11 @@ const transfersStatement = defineStatement(
   `select known.id, known.org_id, known.mode, known.idempotency_key, known.kind, known.amount_nano_usd,
           known.balance_after_nano_usd, known.hold_id,
           coalesce((select -sum(entry.amount_nano_usd)::bigint
-                      from ledger_entries entry
+                      from all_ledger_entries entry
                       join ledger_accounts account on account.id = entry.account_id
                      where entry.transfer_id = known.id and account.kind = 'shortfall'
                        and known.amount_nano_usd <= 0 and known.kind <> 'reversal'), 0) as shortfall
-     from ledger_transfers known
+     from all_ledger_transfers known
     where known.id = any($1::uuid[])`,
 );
 
@@ -43,6 +43,8 @@ const anyKnownStatement = defineStatement(
   'ledger look for keys',
   `select exists (select 1 from unnest($1::uuid[], $2::text[]) as wish (org_id, key)
                     join ledger_transfers known on known.org_id = wish.org_id and known.idempotency_key = wish.key)
+       or exists (select 1 from unnest($1::uuid[], $2::text[]) as wish (org_id, key)
+                    join ledger_archived_keys known on known.key_hash = ledger_key_hash(wish.org_id, wish.key))
        or exists (select 1 from unnest($1::uuid[], $2::text[]) as wish (org_id, key)
                     join ledger_holds known on known.org_id = wish.org_id and known.idempotency_key = wish.key)
        as is_known`,

@@ -10,6 +10,8 @@ import { plainArray } from './sql-arrays.ts';
  */
 export async function readUndoAccounts(tx: Tx, undoIds: readonly string[]): Promise<string[]> {
   if (undoIds.length === 0) return [];
+  // Until this transaction ends, the archive moves no transfer, because it must not move one that is being undone.
+  await sql`select pg_advisory_xact_lock_shared(hashtextextended('ledger_undo', 0))`.execute(tx.kysely);
   const { rows } = await sql<{ account_id: string }>`
     select distinct entry.account_id
       from ledger_entries entry

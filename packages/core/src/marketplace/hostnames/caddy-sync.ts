@@ -7,11 +7,8 @@ import { caddyConfig, type CaddyConfig, type CaddySettings, type HostnameRoute }
 
 /** Keeps the configuration of Caddy in line with the database. */
 
-const namesGauge = gauge('millrace_marketplace_names', 'Hostnames of instances that are served');
-const loadsCounter = counter(
-  'millrace_marketplace_names_loads_total',
-  'Configurations loaded into Caddy, by outcome',
-);
+const namesGauge = gauge('millrace_marketplace_names');
+const loadsCounter = counter('millrace_marketplace_names_loads_total');
 
 export interface CaddySyncDeps {
   readonly clock: Timer;

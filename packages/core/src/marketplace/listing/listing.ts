@@ -68,10 +68,7 @@ export interface Listing {
   start(): Loop;
 }
 
-const machinesListed = gauge(
-  'millrace_listing_machines',
-  'Machines in the marketplace listing of this process',
-);
+const machinesListed = gauge('millrace_listing_machines');
 
 /** Both clocks, because the monotonic clock may stop while the host is suspended. */
 interface ClockReading {

@@ -44,10 +44,7 @@ export interface ReliabilityDeps {
 
 const reliabilityActor: Actor = { kind: 'system', id: 'supplier-trust' };
 
-const quarantined = counter(
-  'millrace_suppliers_quarantines_total',
-  "Suppliers' machines quarantined, by cause",
-);
+const quarantined = counter('millrace_suppliers_quarantines_total');
 
 const isolation = 'read committed';
 const MINUTE_MS = 60_000;

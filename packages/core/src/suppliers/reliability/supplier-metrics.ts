@@ -2,11 +2,8 @@ import type { Db } from '@millrace/platform/db';
 import { gauge } from '@millrace/platform/telemetry';
 import { countByScore, countByStage, scoreBands } from './supplier-metrics.store.ts';
 
-const machinesGauge = gauge('millrace_suppliers_machines', 'Machines of suppliers by stage');
-const scoreGauge = gauge(
-  'millrace_suppliers_machines_by_reliability',
-  'Enrolled machines by band of their score; below_ppm is the upper bound',
-);
+const machinesGauge = gauge('millrace_suppliers_machines');
+const scoreGauge = gauge('millrace_suppliers_machines_by_reliability');
 
 const stages = ['trusting', 'inspecting', 'testing', 'enrolled', 'refused', 'withdrawn'] as const;
 

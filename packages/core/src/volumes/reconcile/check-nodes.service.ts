@@ -26,16 +26,10 @@ import { lockVolume, readOldestDueMs } from '../model/volumes.store.ts';
  * Silence counts only while a node was observed.
  */
 
-const orphanVolumesGauge = gauge(
-  'millrace_volumes_strays',
-  'Orphan volumes by storage node; an operator must check them',
-);
-const differingCounter = counter(
-  'millrace_volumes_differing_total',
-  'Volumes whose served state differed from their spec',
-);
-const silentNodesGauge = gauge('millrace_volumes_silent_nodes', '1 if a storage node is silent, by node');
-const lateBy = gauge('millrace_volumes_late_seconds', 'How long the oldest due volume has been due');
+const orphanVolumesGauge = gauge('millrace_volumes_strays');
+const differingCounter = counter('millrace_volumes_differing_total');
+const silentNodesGauge = gauge('millrace_volumes_silent_nodes');
+const lateBy = gauge('millrace_volumes_late_seconds');
 
 const isolation = 'read committed' as const;
 

@@ -27,11 +27,8 @@ export interface VolumeDeps {
   readonly policy: VolumePolicy;
 }
 
-const failuresCounter = counter('millrace_volumes_failures_total', 'Failed calls to storage backends');
-const lostVolumesCounter = counter(
-  'millrace_volumes_lost_total',
-  'Checks in which a storage node did not have a volume with data',
-);
+const failuresCounter = counter('millrace_volumes_failures_total');
+const lostVolumesCounter = counter('millrace_volumes_lost_total');
 
 const isolation = 'read committed' as const;
 
