@@ -15,6 +15,7 @@ import { createBackupCommand } from './backup.ts';
 import { createInitCommand } from './init/init-command.ts';
 import { doctorCommand } from './doctor/doctor.command.ts';
 import { natsKeyCommand, natsUsersCommand } from './nats.ts';
+import { createUpgradeCommand } from './upgrade/upgrade.command.ts';
 import { userDeleteCommand } from './user-delete.ts';
 import { userPasswordCommand } from './user-password.ts';
 import { valkeyUsersCommand } from './valkey.ts';
@@ -184,6 +185,7 @@ export const commands: readonly Command[] = [
   bootstrapCommand,
   doctorCommand,
   migrateCommand,
+  createUpgradeCommand(),
   createBackupCommand(),
   organisationAddCommand,
   userAddCommand,

@@ -14,14 +14,14 @@ export interface InstallTreeInput {
   readonly cli: string;
 }
 
-/** Writes the product's folder below `root`: programs, Node, the tenants' command, and the proxy's configuration. */
+/** Writes the product's folder below `root`: programs, Node, the tenants' command, and configuration of HAProxy and Patroni. */
 export function installTree({ root, server, cli }: InstallTreeInput): void {
   const product = path.join(root, INSTALL_FOLDER);
   fs.cpSync(server, product, { recursive: true });
   fs.cpSync(cli, path.join(product, 'cli'), { recursive: true });
-  fs.cpSync(path.join(productFolder, 'deploy/proxy'), path.join(product, 'deploy/proxy'), {
-    recursive: true,
-  });
+  for (const folder of ['deploy/proxy', 'deploy/patroni']) {
+    fs.cpSync(path.join(productFolder, folder), path.join(product, folder), { recursive: true });
+  }
   const node = pinnedNode();
   for (const file of ['bin/node', 'LICENSE']) {
     const to = path.join(product, 'node', file);

@@ -17,7 +17,14 @@ const trialFiles: readonly string[] = [
   'fixtures/models/chat/millrace-tiny.gguf',
   'fixtures/models/chat/MODEL_CARD.md',
 ];
-const files: readonly string[] = ['LICENSE', 'db/migrations', 'docs/errors.md', ...fonts, ...trialFiles];
+const files: readonly string[] = [
+  'LICENSE',
+  'db/migrations',
+  'docs/errors.md',
+  'docs/runbooks',
+  ...fonts,
+  ...trialFiles,
+];
 
 /** Files of packages, and the manifest without which they are not found. */
 function packageFiles(name: string, names: readonly string[]): readonly string[] {

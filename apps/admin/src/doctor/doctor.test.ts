@@ -28,7 +28,7 @@ import { runChecks } from './run-checks.ts';
 import { hideSecrets, secretsOf } from './secrets.ts';
 import { run, systemEffects } from './system-effects.ts';
 import { missingRulesOf, parseAclUsers } from './valkey-users.ts';
-import { isOlder } from './version.ts';
+import { isOlder } from '@millrace/platform/release';
 
 const page = join(import.meta.dirname, '../../../../docs/runbooks/doctor.md');
 

@@ -13,7 +13,7 @@ import { processes, settingsOf, type Installation } from './installation.ts';
 import type { ProcessRole } from '../init/layout.ts';
 import { parseNatsUsers } from './nats-users.ts';
 import { natsAddresses } from './servers.ts';
-import { isOlder } from './version.ts';
+import { isOlder } from '@millrace/platform/release';
 
 const OLDEST = '2.15';
 const CONNECT_MS = 4_000;

@@ -17,7 +17,7 @@ export const processesCheck: Check = {
 };
 
 /** Null if its settings are wrong. */
-function healthRequest(installation: Installation, role: ProcessRole): HttpRequest | null {
+export function healthRequest(installation: Installation, role: ProcessRole): HttpRequest | null {
   const settings = settingsOf([healthConfig, healthPortConfig], installation, role);
   if (settings === null) return null;
   const { host, token } = settings.health;

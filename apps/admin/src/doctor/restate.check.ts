@@ -4,7 +4,7 @@ import { identityPublicKey } from '@millrace/platform/restate/identity-key';
 import type { Check, CheckContext, HttpRequest, HttpResponse } from './check.ts';
 import { finding, type Finding } from './finding.ts';
 import { settingsOf } from './installation.ts';
-import { isOlder } from './version.ts';
+import { isOlder } from '@millrace/platform/release';
 
 const OLDEST = '1.7';
 const certificateCauses = ['certificate-*@restate', 'ca-*'];
@@ -89,7 +89,7 @@ async function checkAdmin(context: CheckContext, restate: Restate): Promise<read
 function checkDeployment(restate: Restate, deployments: unknown): readonly Finding[] {
   const address = handlersAddress(restate);
   const known = Array.isArray(deployments) ? (deployments as readonly { uri?: string }[]) : [];
-  if (known.some(({ uri }) => uri?.replace(/\/$/, '') === address)) return [];
+  if (known.some(({ uri = '' }) => uri.replace(/\/$/, '').split('/release/')[0] === address)) return [];
   const problem = `Restate has no deployment at ${address}.`;
   return [
     finding('restate-deployment-missing', 'restate', problem, { address }, [

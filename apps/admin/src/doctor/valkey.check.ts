@@ -9,7 +9,7 @@ import { processes, settingsOf, type Installation } from './installation.ts';
 import type { ProcessRole } from '../init/layout.ts';
 import { valkeyOf } from './servers.ts';
 import { missingRulesOf, parseAclUsers, type AclUser } from './valkey-users.ts';
-import { isOlder } from './version.ts';
+import { isOlder } from '@millrace/platform/release';
 
 const OLDEST = '8';
 const CONNECT_MS = 2_500;

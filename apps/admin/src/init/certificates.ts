@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EXPIRES_SOON_MS, hasName, matchesKey } from '../certificate-facts.ts';
 import { CommandError } from '../command.ts';
-import { groupOf, upstreamName } from './layout.ts';
+import { groupOf, upstreamName, type MachineFacts } from './layout.ts';
+import { etcdName, restateName } from './machines/engine-files.ts';
 import type { Access, InstallationFiles } from './installation-files.ts';
 import { runProgram } from '../run-program.ts';
 
@@ -26,25 +27,65 @@ interface Request {
   /** As in `DNS:localhost` and `IP:127.0.0.1`. */
   readonly alternativeNames: readonly string[];
   readonly days: number;
+  /** Whether its owner is also a client of servers that require certificates. */
+  readonly isClient?: boolean;
 }
 
 const loopbackNames = ['DNS:localhost', 'IP:127.0.0.1', 'IP:::1'];
 
-/** Folders with a `server.pem` and a `server.key`, and the names of their servers. */
-const servers: Readonly<Record<string, readonly string[]>> = {
-  postgres: loopbackNames,
-  nats: loopbackNames,
-  valkey: loopbackNames,
-  api: [`DNS:${upstreamName}`, ...loopbackNames],
-  gateway: [`DNS:${upstreamName}`, ...loopbackNames],
+interface Server {
+  /** Of the certificate, beside those of the machine. */
+  readonly names?: readonly string[];
+  /** The reader of the key, if it is not the system user of the server. */
+  readonly group?: string;
+  readonly isClient?: boolean;
+  /** The key is in the same file as the certificate. */
+  readonly isOneFile?: boolean;
+}
+
+/** Folders with a `server.pem` and a `server.key`. */
+const servers: Readonly<Record<string, Server>> = {
+  postgres: { group: 'postgres' },
+  nats: {},
+  valkey: {},
+  api: { names: [`DNS:${upstreamName}`] },
+  gateway: { names: [`DNS:${upstreamName}`] },
+};
+
+/** With three machines, engines are clients of each other. */
+const serversOfMachines: Readonly<Record<string, Server>> = {
+  ...servers,
+  nats: { isClient: true },
+  etcd: { names: [`DNS:${etcdName}`], isClient: true },
+  patroni: { names: [`DNS:${etcdName}`], group: 'postgres', isClient: true },
+  restate: { names: [`DNS:${restateName}`], isClient: true },
+  internal: { isClient: true, isOneFile: true },
 };
 
 /** Creates the authority and the certificates of all servers. Existing ones stay. */
-export async function ensureCertificates(files: InstallationFiles): Promise<void> {
+export async function ensureCertificates(
+  files: InstallationFiles,
+  machines: MachineFacts | null,
+): Promise<void> {
   await ensureAuthority(files);
-  for (const [server, alternativeNames] of Object.entries(servers)) {
-    const group = server === 'postgres' ? 'postgres' : groupOf(server);
-    await ensureServerCertificate(files, server, { group, mode: 0o640 }, alternativeNames);
+  const namesOfMachine = [...(machines === null ? [] : [`IP:${machines.self.address}`]), ...loopbackNames];
+  for (const [folder, server] of Object.entries(machines === null ? servers : serversOfMachines)) {
+    const { names = [], group = groupOf(folder), isClient = false, isOneFile = false } = server;
+    const request = {
+      name: folder,
+      alternativeNames: [...names, ...namesOfMachine],
+      days: AUTHORITY_DAYS,
+      isClient,
+    };
+    const access: Access = { group, mode: 0o640 };
+    if (isOneFile) {
+      await files.ensure(`${folder}/server.pem`, access, async () => {
+        const key = createKey();
+        return `${await issue(files, key, request)}${key}`;
+      });
+    } else {
+      await ensureServerCertificate(files, access, request);
+    }
   }
 }
 
@@ -68,14 +109,12 @@ async function ensureAuthority(files: InstallationFiles): Promise<void> {
 /** A certificate without its key is useless, so it is replaced if the key is new. */
 async function ensureServerCertificate(
   files: InstallationFiles,
-  server: string,
   access: Access,
-  alternativeNames: readonly string[],
+  request: Request,
 ): Promise<void> {
-  const key = await files.ensure(`${server}/server.key`, access, createKey);
-  const certificateFile = `${server}/server.pem`;
+  const key = await files.ensure(`${request.name}/server.key`, access, createKey);
+  const certificateFile = `${request.name}/server.pem`;
   const existing = await files.read(certificateFile);
-  const request = { name: server, alternativeNames, days: AUTHORITY_DAYS };
   if (existing === null || matches(existing, key)) {
     await files.ensure(certificateFile, access, () => issue(files, key, request));
   } else {
@@ -185,10 +224,11 @@ async function issue(files: InstallationFiles, key: string, request: Request): P
         `Put the key back as ${files.pathOf(authorityKey)}.`,
     );
   }
+  const usage = request.isClient === true ? 'serverAuth,clientAuth' : 'serverAuth';
   return createCertificate(key, [
     ...['-CA', files.pathOf(authorityCertificate), '-CAkey', files.pathOf(authorityKey)],
     ...['-subj', `/CN=${request.name}`, '-days', String(request.days)],
-    ...['-addext', 'basicConstraints=critical,CA:FALSE', '-addext', 'extendedKeyUsage=serverAuth'],
+    ...['-addext', 'basicConstraints=critical,CA:FALSE', '-addext', `extendedKeyUsage=${usage}`],
     ...['-addext', `subjectAltName=${request.alternativeNames.join(',')}`],
   ]);
 }

@@ -5,17 +5,28 @@ import { natsPublicKey } from '@millrace/platform/nats';
 import { CommandError } from '../command.ts';
 import { renderValkeyUsers } from '@millrace/platform/valkey';
 import { valkeyGrants, valkeyRoles } from '../valkey-grants.ts';
-import type { InstallationFacts } from './layout.ts';
+import type { InstallationFacts, MachineFacts } from './layout.ts';
+import { renderNatsCluster, renderRestateCluster } from './machines/engine-files.ts';
+import type { MachineSecrets } from './machines/secrets.ts';
 import type { Secrets } from './secrets.ts';
 
 /** Configuration files of NATS, Valkey and Restate. Their strings in double quotes have the escapes of JSON. */
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-export function renderNatsConf({ folder, stateFolder, ports }: InstallationFacts): string {
+const areSeveral = (
+  installation: InstallationFacts,
+): installation is InstallationFacts & { readonly machines: MachineFacts } => installation.machines !== null;
+
+/** The password of routes is only for three machines. */
+export function renderNatsConf(
+  installation: InstallationFacts,
+  secrets: Pick<MachineSecrets, 'natsRoutePassword'> | null,
+): string {
+  const { folder, stateFolder, ports, machines } = installation;
   return [
-    'server_name: "millrace"',
-    `listen: "127.0.0.1:${ports.nats}"`,
+    `server_name: "${machines === null ? 'millrace' : `millrace-${machines.self.name}`}"`,
+    `listen: "${machines?.self.address ?? '127.0.0.1'}:${ports.nats}"`,
     `http: "127.0.0.1:${ports.natsMonitor}"`,
     'jetstream {',
     `  store_dir: ${quoted(join(stateFolder, 'nats'))}`,
@@ -28,6 +39,7 @@ export function renderNatsConf({ folder, stateFolder, ports }: InstallationFacts
     `  cert_file: ${quoted(join(folder, 'nats/server.pem'))}`,
     `  key_file: ${quoted(join(folder, 'nats/server.key'))}`,
     '}',
+    ...(areSeveral(installation) && secrets !== null ? renderNatsCluster(installation, secrets) : []),
     'include "users.conf"',
     '',
   ].join('\n');
@@ -50,9 +62,10 @@ function publicKeyOf(role: string, seed = ''): string {
   return key;
 }
 
-export function renderValkeyConf({ folder, stateFolder, ports }: InstallationFacts): string {
+export function renderValkeyConf({ folder, stateFolder, ports, machines }: InstallationFacts): string {
   return [
-    'bind 127.0.0.1',
+    // With three machines, the internal proxy listens on loopback and selects one of the three.
+    `bind ${machines?.self.address ?? '127.0.0.1'}`,
     'port 0',
     `tls-port ${ports.valkey}`,
     `tls-cert-file ${quoted(join(folder, 'valkey/server.pem'))}`,
@@ -85,24 +98,29 @@ export function renderValkeyUsersFile({ natsPrefix }: InstallationFacts, { valke
   ]);
 }
 
-export function renderRestateToml({ folder, stateFolder, ports }: InstallationFacts): string {
+export function renderRestateToml(installation: InstallationFacts): string {
+  const { folder, stateFolder, ports } = installation;
+  const cluster = areSeveral(installation) ? renderRestateCluster(installation) : null;
   return [
     'cluster-name = "millrace"',
-    'node-name = "millrace"',
+    ...(cluster?.node ?? [
+      'node-name = "millrace"',
+      'auto-provision = true',
+      'default-replication = 1',
+      'bind-ip = "127.0.0.1"',
+      `advertised-address = "http://127.0.0.1:${ports.restateFabric}/"`,
+    ]),
     `base-dir = ${quoted(join(stateFolder, 'restate'))}`,
     'roles = ["http-ingress", "admin", "worker", "log-server", "metadata-server"]',
-    'auto-provision = true',
-    'default-replication = 1',
     'default-num-partitions = 8',
     'listen-mode = "tcp"',
-    'bind-ip = "127.0.0.1"',
     `bind-port = ${ports.restateFabric}`,
-    `advertised-address = "http://127.0.0.1:${ports.restateFabric}/"`,
     'disable-telemetry = true',
     'log-disable-ansi-codes = true',
     'log-format = "compact"',
     'shutdown-timeout = "10s"',
     'rocksdb-total-memory-size = "512 MiB"',
+    ...(cluster?.sections ?? []),
     '',
     '[ingress]',
     'bind-ip = "127.0.0.1"',

@@ -1,18 +1,21 @@
 import { join } from 'node:path';
 import { renderEnvText, type EnvLine } from './env-text.ts';
+import { addressesOf, machinePorts, MACHINE_COUNT } from './machines/machines.ts';
 import { caFileOf, upstreamName, type InstallationFacts, type ProcessRole } from './layout.ts';
 
 const inFolder = ({ folder }: InstallationFacts, file: string): string => join(folder, file);
 
 export function renderCommonEnv(installation: InstallationFacts): string {
-  const { folder, ports, publicUrl, name, cell, natsPrefix } = installation;
+  const { folder, ports, publicUrl, name, cell, natsPrefix, machines } = installation;
+  const natsHosts = machines === null ? ['127.0.0.1'] : addressesOf(machines);
   return renderEnvText([
     'Settings of all processes. No secrets: every user of this machine can read this file.',
     ['MILLRACE_CELL', String(cell)],
     ['MILLRACE_INSTALLATION_NAME', name],
     ['MILLRACE_HTTP_PUBLIC_URL', publicUrl],
     ['MILLRACE_ENGINE_CA_FILE', caFileOf(folder)],
-    ['MILLRACE_NATS_URLS', `tls://127.0.0.1:${ports.nats}`],
+    ['MILLRACE_NATS_URLS', natsHosts.map((host) => `tls://${host}:${ports.nats}`).join(',')],
+    ...(machines === null ? [] : [['MILLRACE_NATS_REPLICAS', String(MACHINE_COUNT)] as const]),
     ...(natsPrefix === '' ? [] : [['MILLRACE_NATS_PREFIX', natsPrefix] as const]),
   ]);
 }
@@ -53,12 +56,14 @@ export function renderProcessEnvs(
 }
 
 function httpLines(installation: InstallationFacts, role: ProcessRole, port: number): readonly EnvLine[] {
+  const { machines } = installation;
+  const proxies = ['127.0.0.1', ...(machines === null ? [] : addressesOf(machines))];
   return [
-    ['MILLRACE_HTTP_HOST', '127.0.0.1'],
+    ['MILLRACE_HTTP_HOST', machines?.self.address ?? '127.0.0.1'],
     ['MILLRACE_HTTP_PORT', String(port)],
     ['MILLRACE_HTTP_TLS_CERT_FILE', inFolder(installation, `${role}/server.pem`)],
     ['MILLRACE_HTTP_TLS_KEY_FILE', inFolder(installation, `${role}/server.key`)],
-    ['MILLRACE_HTTP_TRUSTED_PROXIES', '127.0.0.1'],
+    ['MILLRACE_HTTP_TRUSTED_PROXIES', proxies.join(',')],
     'The proxy notices a stopping process after two failed checks, one each second.',
     ['MILLRACE_LAME_DUCK_MS', '3000'],
   ];
@@ -84,10 +89,17 @@ function sharedLines(installation: InstallationFacts, role: ProcessRole): readon
   ];
 }
 
-function restateLines({ ports }: InstallationFacts, { identityPublicKey }: WorkerFacts): readonly EnvLine[] {
+function restateLines(
+  { ports, machines }: InstallationFacts,
+  { identityPublicKey }: WorkerFacts,
+): readonly EnvLine[] {
+  // The internal proxy of three machines leads to the Restate and the worker of this one, or else to another's.
+  const { restateIngress, restateAdmin } = machines === null ? ports : machinePorts.loopback;
+  const handlers = `http://127.0.0.1:${machinePorts.loopback.workerHandlers}`;
   return [
-    ['MILLRACE_RESTATE_INGRESS_URL', `http://127.0.0.1:${ports.restateIngress}`],
-    ['MILLRACE_RESTATE_ADMIN_URL', `http://127.0.0.1:${ports.restateAdmin}`],
+    ['MILLRACE_RESTATE_INGRESS_URL', `http://127.0.0.1:${restateIngress}`],
+    ['MILLRACE_RESTATE_ADMIN_URL', `http://127.0.0.1:${restateAdmin}`],
+    ...(machines === null ? [] : [['MILLRACE_RESTATE_ENDPOINT_URL', handlers] as const]),
     ['MILLRACE_RESTATE_IDENTITY_KEYS', identityPublicKey],
     ['MILLRACE_RESTATE_ENDPOINT_PORT', String(ports.workerHandlers)],
     ['MILLRACE_WORKER_HEALTH_PORT', String(ports.workerHealth)],
@@ -105,10 +117,13 @@ export function renderAdminEnv(installation: InstallationFacts): string {
 }
 
 export function renderProxyEnv(installation: InstallationFacts): string {
-  const { hasIpv6, ports, publicUrl } = installation;
+  const { hasIpv6, ports, publicUrl, machines } = installation;
   const port = new URL(publicUrl).port;
   const everywhere = (of: string): string => (hasIpv6 ? `:${of},:::${of}` : `:${of}`);
-  const [api, gateway] = [`127.0.0.1:${ports.api}`, `127.0.0.1:${ports.gateway}`];
+  // Without a second process, the first two are the same.
+  const hosts = machines === null ? ['127.0.0.1', '127.0.0.1'] : addressesOf(machines);
+  const upstreams = (prefix: string, of: number): readonly EnvLine[] =>
+    hosts.map((host, index) => [`${prefix}_${index + 1}`, `${host}:${of}`]);
   return renderEnvText([
     'Settings of the proxy.',
     'All addresses of IPv4, and with three colons those of IPv6.',
@@ -117,10 +132,8 @@ export function renderProxyEnv(installation: InstallationFacts): string {
     ['CERTIFICATE', inFolder(installation, 'proxy/public.pem')],
     ['CA_FILE', inFolder(installation, 'proxy/ca.pem')],
     ['UPSTREAM_NAME', upstreamName],
-    'The configuration of the proxy has two of each. Without a second process, both are the same.',
-    ['API_1', api],
-    ['API_2', api],
-    ['GATEWAY_1', gateway],
-    ['GATEWAY_2', gateway],
+    'The configuration of the proxy needs two of each. Without a second process, both are the same.',
+    ...upstreams('API', ports.api),
+    ...upstreams('GATEWAY', ports.gateway),
   ]);
 }

@@ -1,10 +1,11 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { hasOperator } from '@millrace/core/identity';
 import { systemClock, type Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { hostOf } from '@millrace/platform/net';
+import { productFolder } from '@millrace/platform/release';
 import { errorCode } from '../error-code.ts';
 import {
   CommandError,
@@ -19,20 +20,24 @@ import {
 } from '../command.ts';
 import { openDatabase } from '../open-database.ts';
 import { authorityCertificate, checkPublicCertificate, type PublicCertificate } from './certificates.ts';
-import { existingFlags } from './existing-flags.ts';
 import { createFirstOperator } from './first-operator.ts';
 import { InstallationFiles } from './installation-files.ts';
 import { databaseName, defaultPorts, type InstallationFacts, type Ports } from './layout.ts';
 import { lockFolder } from './lock-folder.ts';
+import { chooseMachines, defaultFlags, findPostgresPrograms } from './choose-machines.ts';
+import { postgresPlace } from './machines/engine-files.ts';
+import { writeJoinFile } from './machines/join-file.ts';
+import { problemWithMachines } from './machines/machines.ts';
 import {
   migrateAsOwner,
   ownerOfEarlierDatabase,
   preparePostgres,
+  waitForPrimary,
   type PrepareOptions,
 } from './prepare-postgres.ts';
 import { printResult, type InitResult } from './result.ts';
 import { systemGroupId, type GroupId } from './system-groups.ts';
-import { writeFiles } from './write-files.ts';
+import { writeFiles, type WrittenInstallation } from './write-files.ts';
 
 export interface InitDeps {
   readonly ports: Ports;
@@ -88,6 +93,13 @@ const initFlags: Command['flags'] = {
     value: 'FILE',
   },
   key: { describe: 'PEM file of its private key', value: 'FILE' },
+  machines: {
+    describe: 'names and addresses of three machines, of which this is the first',
+    value: 'LIST',
+    check: problemWithMachines,
+  },
+  machine: { describe: 'the name of this machine, with --machines or --join', value: 'NAME' },
+  join: { describe: 'file that the first of three machines wrote', value: 'FILE' },
   folder: {
     describe: 'folder of the configuration (default: /etc/millrace)',
     value: 'FOLDER',
@@ -105,7 +117,7 @@ export function createInitCommand(deps: InitDeps = onThisMachine): Command {
     name: 'init',
     summary: 'prepare an installation on this machine: configuration, secrets, database, first operator',
     flags: initFlags,
-    defaults: (flags) => existingFlags(folderOf(flags)),
+    defaults: (flags) => defaultFlags(flags, folderOf(flags)),
     example:
       'millrace-admin init --public-url https://cloud.example.com --email ada@example.com --name "Ada" --organisation "Example"',
     run: async (context, flags) => {
@@ -127,38 +139,82 @@ async function prepare(
 ): Promise<InitResult> {
   const { clock, groupId, ports, stateFolder } = deps;
   const organisation = requiredText(flags, 'organisation');
+  const files = new InstallationFiles(folder, groupId);
+  const { machines, areFilesOnly } = await chooseMachines(files, flags);
   const installation: InstallationFacts = {
-    ...{ folder, ports, stateFolder, name: organisation, cell: context.cell },
+    ...{ folder, ports, stateFolder, name: organisation, cell: context.cell, machines },
+    postgresPrograms: machines === null ? '' : findPostgresPrograms(stateFolder),
     publicUrl: requiredText(flags, 'public-url'),
     hasIpv6: existsSync('/proc/net/if_inet6'),
     natsPrefix: context.natsPrefix(),
   };
   const publicCertificate = await readPublicCertificate(flags, installation.publicUrl, clock);
-  const files = new InstallationFiles(folder, groupId);
   const now = clock.now();
-  const server = { port: ports.postgres, administratorUrl: context.postgresAdministratorUrl() };
-  await checkEarlierDatabase(files, server, { withNewKey: flags['new-sealing-key'] === true });
-  const { secrets, hasPrivateCertificate } = await writeFiles(files, installation, {
-    ...{ groupId, publicCertificate, now },
+  if (machines === null) {
+    const server = {
+      ...{ port: ports.postgres, caFile: null },
+      administratorUrl: context.postgresAdministratorUrl(),
+    };
+    await checkEarlierDatabase(files, server, { withNewKey: flags['new-sealing-key'] === true });
+  }
+  const patroniSettings = readFileSync(join(productFolder, 'deploy/patroni/cluster.yml'), 'utf8');
+  const written = await writeFiles(files, installation, {
+    ...{ groupId, publicCertificate, now, patroniSettings },
   });
-  const { postgresUrls } = secrets;
-  const tls = {
-    certificateFile: files.pathOf('postgres/server.pem'),
-    keyFile: files.pathOf('postgres/server.key'),
-  };
-  await preparePostgres(postgresUrls, {
-    tls,
-    ...server,
-  });
+  const { hasPrivateCertificate } = written;
+  const { publicUrl } = installation;
+  const joinFile =
+    machines?.isFirst === true
+      ? await writeJoinFile(files, { publicUrl, organisation, machines: machines.all })
+      : null;
+  if (areFilesOnly) {
+    const database = { migrations: 0, operator: null, hasOperator: true };
+    return { installation, ...files.report(), hasPrivateCertificate, joinFile, areFilesOnly, ...database };
+  }
+  await prepareServer(deps, context, { files, installation, written });
+  const { postgresUrls } = written.secrets;
   const ca = (await files.read(authorityCertificate)) ?? '';
   const migrations = await migrateAsOwner({ url: postgresUrls.millrace_owner, ca }, clock);
   const db = await openDatabase({ url: postgresUrls.millrace_admin_1, ca }, context.cell);
   try {
     const operator = await ensureOperator(db, flags, { organisation, cell: context.cell });
-    return { installation, ...files.report(), hasPrivateCertificate, migrations, ...operator };
+    return {
+      ...{ installation, ...files.report(), hasPrivateCertificate, joinFile, areFilesOnly },
+      ...{ migrations, ...operator },
+    };
   } finally {
     await db.close();
   }
+}
+
+/** Creates roles, logins and the database: on the server of this machine, or on the primary of three. */
+async function prepareServer(
+  { clock, ports }: InitDeps,
+  context: CommandContext,
+  { files, installation, written }: ServerPreparation,
+): Promise<void> {
+  const { secrets, machineSecrets } = written;
+  const port = ports.postgres;
+  if (machineSecrets === null) {
+    const tls = {
+      certificateFile: files.pathOf('postgres/server.pem'),
+      keyFile: files.pathOf('postgres/server.key'),
+    };
+    const administratorUrl = context.postgresAdministratorUrl();
+    await preparePostgres(secrets.postgresUrls, { tls, port, administratorUrl, caFile: null });
+    return;
+  }
+  const caFile = files.pathOf(authorityCertificate);
+  const place = postgresPlace(installation)('postgres');
+  const administratorUrl = `postgres://postgres:${machineSecrets.superuserPassword}@${place}`;
+  await waitForPrimary({ url: administratorUrl, caFile }, clock);
+  await preparePostgres(secrets.postgresUrls, { tls: null, port, administratorUrl, caFile });
+}
+
+interface ServerPreparation {
+  readonly files: InstallationFiles;
+  readonly installation: InstallationFacts;
+  readonly written: WrittenInstallation;
 }
 
 /** Later runs need no name and email address. A run before a restore has none either, and then no operator. */

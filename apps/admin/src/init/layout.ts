@@ -32,6 +32,20 @@ export const defaultPorts: Ports = {
   gatewayHealth: 8083,
 };
 
+export interface Machine {
+  readonly name: string;
+  /** IPv4, reachable from the other machines. */
+  readonly address: string;
+}
+
+/** The machines of an installation on three machines. */
+export interface MachineFacts {
+  readonly all: readonly Machine[];
+  readonly self: Machine;
+  /** Restate forms a new cluster on this machine, which the others join. */
+  readonly isFirst: boolean;
+}
+
 /** The facts on which the files of an installation depend. */
 export interface InstallationFacts {
   readonly folder: string;
@@ -45,6 +59,10 @@ export interface InstallationFacts {
   readonly name: string;
   readonly cell: number;
   readonly natsPrefix: string;
+  /** Null: the installation is on one machine. */
+  readonly machines: MachineFacts | null;
+  /** The folder of PostgreSQL's programs, which Patroni starts. Only for three machines. */
+  readonly postgresPrograms: string;
 }
 
 /** The roles with a system user `millrace-ROLE` and secrets of their own. */
@@ -68,5 +86,8 @@ export const groupPackages: Readonly<Record<string, string>> = {
   ),
   postgres: 'postgresql',
 };
+
+/** The groups that only three machines need. */
+export const machineGroups = ['etcd', 'internal'].map(groupOf);
 
 export const caFileOf = (folder: string): string => join(folder, 'ca.pem');

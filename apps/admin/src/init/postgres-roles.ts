@@ -19,17 +19,15 @@ export interface ServerCertificateFiles {
   readonly keyFile: string;
 }
 
-/** A script for psql that can be repeated. It contains no password, only what the server stores of them. */
-export function preparationScript(
-  urls: Secrets['postgresUrls'],
-  { certificateFile, keyFile }: ServerCertificateFiles,
-): string {
+/** Patroni sets the certificate of its server, so `tls` is then null. A script for psql that can be repeated. It contains no password, only what the server stores of them. */
+export function preparationScript(urls: Secrets['postgresUrls'], tls: ServerCertificateFiles | null): string {
   const logins = Object.entries(groupsOfLogins).flatMap(([login, group]) => [
     ...createRole(login, 'login'),
     ...setPassword(login, urls[login as keyof typeof urls]),
     ...(group === null ? [] : [`grant ${group} to ${login};`]),
   ]);
-  const settings = { ssl_cert_file: certificateFile, ssl_key_file: keyFile, ssl: 'on' };
+  const settings =
+    tls === null ? {} : { ssl_cert_file: tls.certificateFile, ssl_key_file: tls.keyFile, ssl: 'on' };
   return [
     '\\set VERBOSITY terse',
     // Otherwise each grant that exists is a notice.
@@ -41,7 +39,7 @@ export function preparationScript(
     `select $$create database ${databaseName} owner millrace_owner template template0 encoding 'UTF8' locale 'C'$$`,
     `  where not exists (select from pg_database where datname = ${literal(databaseName)})\\gexec`,
     ...Object.entries(settings).map(([name, value]) => `alter system set ${name} = ${literal(value)};`),
-    'select pg_reload_conf();',
+    ...(tls === null ? [] : ['select pg_reload_conf();']),
     '',
   ].join('\n');
 }

@@ -13,12 +13,17 @@ import { findUser } from './system-groups.ts';
 const administrator = 'postgres';
 const reloadMs = 30_000;
 const retryMs = 200;
+const primaryMs = 120_000;
+const primaryRetryMs = 1_000;
 
 export interface PrepareOptions {
-  readonly tls: ServerCertificateFiles;
+  /** Null if the server has its certificate from Patroni. */
+  readonly tls: ServerCertificateFiles | null;
   /** Null: the administrator of this machine's server. */
   readonly administratorUrl: string | null;
   readonly port: number;
+  /** The authority of the server on another machine. Null: only a server on this machine. */
+  readonly caFile: string | null;
 }
 
 /**
@@ -28,8 +33,9 @@ export interface PrepareOptions {
 export async function ownerOfEarlierDatabase({
   administratorUrl,
   port,
+  caFile,
 }: Omit<PrepareOptions, 'tls'>): Promise<string | null> {
-  const connection = await connectionOf({ administratorUrl, port });
+  const connection = await connectionOf({ administratorUrl, port, caFile });
   const read = async (database: string, query: string): Promise<string> => {
     const options = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', database, '-c', query];
     return (await runPsql(options, connection)).trim();
@@ -41,18 +47,39 @@ export async function ownerOfEarlierDatabase({
   return (await read(databaseName, owner)) || null;
 }
 
+/** Waits until one of several servers accepts writes: Patroni needs a moment to create the database. */
+export async function waitForPrimary(
+  { url, caFile }: { readonly url: string; readonly caFile: string },
+  clock: Clock,
+): Promise<void> {
+  const deadlineMs = clock.monotonicMs() + primaryMs;
+  for (;;) {
+    try {
+      await runPsql(['-X', '-q', '-c', 'select 1', '-o', '/dev/null'], withUrl(url, caFile));
+      return;
+    } catch (error) {
+      if (clock.monotonicMs() >= deadlineMs) throw error;
+      await clock.sleep(primaryRetryMs);
+    }
+  }
+}
+
 /** Creates roles, logins and the database, and gives the server its certificate. Can be repeated. */
 export async function preparePostgres(
   urls: Secrets['postgresUrls'],
-  { tls, administratorUrl, port }: PrepareOptions,
+  { tls, administratorUrl, port, caFile }: PrepareOptions,
 ): Promise<void> {
-  const connection = await connectionOf({ administratorUrl, port });
+  const connection = await connectionOf({ administratorUrl, port, caFile });
   const options = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-o', '/dev/null'];
   await runPsql(options, { ...connection, input: preparationScript(urls, tls) });
 }
 
-function connectionOf({ administratorUrl, port }: Omit<PrepareOptions, 'tls'>): Promise<ProgramOptions> {
-  return administratorUrl === null ? onSocket(port) : Promise.resolve(withUrl(administratorUrl));
+function connectionOf({
+  administratorUrl,
+  port,
+  caFile,
+}: Omit<PrepareOptions, 'tls'>): Promise<ProgramOptions> {
+  return administratorUrl === null ? onSocket(port) : Promise.resolve(withUrl(administratorUrl, caFile));
 }
 
 async function runPsql(options: readonly string[], connection: ProgramOptions): Promise<string> {
@@ -86,13 +113,13 @@ async function onSocket(port: number): Promise<ProgramOptions> {
 }
 
 /** The certificate that the server gets is a file of this machine. */
-function withUrl(url: string): ProgramOptions {
-  if (!isLoopback(hostOf(new URL(url)))) {
+function withUrl(url: string, caFile: string | null): ProgramOptions {
+  if (caFile === null && !isLoopback(hostOf(new URL(url)))) {
     throw new CommandError(
       'MILLRACE_POSTGRES_ADMIN_URL names another machine. This command prepares only a server on this one; for others, follow docs/guides/connections.md.',
     );
   }
-  return { env: postgresEnvironment(url, { caFile: null, name: 'millrace-init' }) };
+  return { env: postgresEnvironment(url, { caFile, name: 'millrace-init' }) };
 }
 
 /** Migrates with the login of the owner. The server needs a moment to use its new certificate. */

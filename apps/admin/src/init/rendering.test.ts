@@ -4,7 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { renderEnvText } from './env-text.ts';
 import { renderAdminEnv, renderCommonEnv, renderProcessEnvs, renderProxyEnv } from './env-files.ts';
 import { renderNatsConf, renderRestateToml, renderValkeyConf } from './engine-files.ts';
-import { defaultPorts, type InstallationFacts } from './layout.ts';
+import { defaultPorts, type InstallationFacts, type MachineFacts } from './layout.ts';
+import {
+  postgresPlace,
+  renderEtcdEnv,
+  renderInternalProxyEnv,
+  renderPatroniYml,
+} from './machines/engine-files.ts';
+import { parseMachines, problemWithMachines } from './machines/machines.ts';
 import { preparationScript, scramVerifier } from './postgres-roles.ts';
 import { postgresEnvironment } from '../postgres-environment.ts';
 
@@ -17,6 +24,22 @@ const installation: InstallationFacts = {
   name: 'Example',
   cell: 0,
   natsPrefix: '',
+  machines: null,
+  postgresPrograms: '',
+};
+
+const machines: MachineFacts = {
+  all: parseMachines('a=10.0.0.11,b=10.0.0.12,c=10.0.0.13'),
+  self: { name: 'b', address: '10.0.0.12' },
+  isFirst: false,
+};
+const onThree = { ...installation, machines, postgresPrograms: '/usr/lib/postgresql/15/bin' };
+const machineSecrets = {
+  superuserPassword: 'secret-1',
+  replicationPassword: 'secret-2',
+  rewindPassword: 'secret-3',
+  patroniPassword: 'secret-4',
+  natsRoutePassword: 'secret-5',
 };
 
 describe('renderEnvText', () => {
@@ -75,14 +98,90 @@ describe('the environment files', () => {
 
 describe('the configuration of the engines', () => {
   it('stores acknowledged messages of NATS on the disk', () => {
-    expect(renderNatsConf(installation)).toContain('  sync_interval: always\n');
+    expect(renderNatsConf(installation, null)).toContain('  sync_interval: always\n');
   });
 
   it('listens only on loopback', () => {
-    const texts = [renderNatsConf, renderValkeyConf, renderRestateToml].map((render) => render(installation));
+    const texts = [
+      renderNatsConf(installation, null),
+      renderValkeyConf(installation),
+      renderRestateToml(installation),
+    ];
     const addresses = texts.flatMap((text) => text.match(/\d+\.\d+\.\d+\.\d+/g) ?? []);
     expect(new Set(addresses)).toEqual(new Set(['127.0.0.1']));
     expect(renderValkeyConf(installation)).toContain('\nport 0\ntls-port 6390\n');
+  });
+});
+
+describe('the files of three machines', () => {
+  it('name the engines of all machines, and the processes of this one', () => {
+    expect(parseEnv(renderCommonEnv(onThree))).toMatchObject({
+      MILLRACE_NATS_URLS: 'tls://10.0.0.11:4222,tls://10.0.0.12:4222,tls://10.0.0.13:4222',
+      MILLRACE_NATS_REPLICAS: '3',
+    });
+    const { api, worker } = renderProcessEnvs(onThree, { activeSealingKey: 'k', identityPublicKey: 'p' });
+    expect(parseEnv(api)).toMatchObject({
+      MILLRACE_HTTP_HOST: '10.0.0.12',
+      MILLRACE_HTTP_TRUSTED_PROXIES: '127.0.0.1,10.0.0.11,10.0.0.12,10.0.0.13',
+    });
+    expect(parseEnv(worker)).toMatchObject({
+      MILLRACE_RESTATE_INGRESS_URL: 'http://127.0.0.1:8181',
+      MILLRACE_RESTATE_ENDPOINT_URL: 'http://127.0.0.1:9081',
+    });
+    expect(parseEnv(renderProxyEnv(onThree))).toMatchObject({
+      API_1: '10.0.0.11:8080',
+      GATEWAY_3: '10.0.0.13:8090',
+    });
+    expect(parseEnv(renderInternalProxyEnv(onThree))).toMatchObject({
+      SELF: '10.0.0.12',
+      PEER_1: '10.0.0.11',
+      PEER_2: '10.0.0.13',
+    });
+    expect(postgresPlace(onThree)('millrace')).toBe(
+      '10.0.0.11:5432,10.0.0.12:5432,10.0.0.13:5432/millrace?sslmode=verify-full&target_session_attrs=read-write',
+    );
+  });
+
+  it('let only the machines with TLS reach PostgreSQL, and only as logins with a password', () => {
+    const config = JSON.parse(renderPatroniYml(onThree, machineSecrets).replace(/^#.*\n/, '')) as {
+      postgresql: { pg_hba: readonly string[] };
+    };
+    const remote = config.postgresql.pg_hba.filter((line) => !line.startsWith('local '));
+    expect(remote.length).toBeGreaterThan(0);
+    for (const line of remote) {
+      expect(line).toMatch(/^hostssl \w+ \w+ (10\.0\.0\.1[123]|127\.0\.0\.1)\/32 scram-sha-256$/);
+    }
+  });
+
+  it('require certificates between etcd members, NATS servers and nodes of Restate', () => {
+    expect(parseEnv(renderEtcdEnv(onThree))).toMatchObject({
+      ETCD_CLIENT_CERT_AUTH: 'true',
+      ETCD_PEER_CLIENT_CERT_AUTH: 'true',
+      ETCD_INITIAL_CLUSTER_STATE: 'new',
+    });
+    const nats = renderNatsConf(onThree, machineSecrets);
+    expect(nats).toContain('server_name: "millrace-b"');
+    expect(nats).toContain('    verify: true');
+    expect(nats).toContain('"tls://route:secret-5@10.0.0.13:6222"');
+    const restate = renderRestateToml(onThree);
+    expect(restate).toContain('require-client-auth = true');
+    expect(restate).toContain('auto-provision = false');
+    expect(restate).toContain('[ingress]\nbind-ip = "127.0.0.1"');
+  });
+
+  it('let only the first machine create the cluster of Restate', () => {
+    const first = { ...onThree, machines: { ...machines, isFirst: true } };
+    expect(renderRestateToml(first)).toContain('auto-provision = true');
+  });
+
+  it.each([
+    'a=10.0.0.11,b=10.0.0.12',
+    'a=10.0.0.11,b=10.0.0.12,b=10.0.0.13',
+    'a=10.0.0.11,b=10.0.0.12,c=10.0.0.12',
+    'a=10.0.0.11,b=10.0.0.12,c=db.example.com',
+    'A=10.0.0.11,b=10.0.0.12,c=10.0.0.13',
+  ])('refuse %s as machines', (list) => {
+    expect(problemWithMachines(list)).toMatch(/is not a list of three machines/);
   });
 });
 

@@ -2,10 +2,15 @@ import type { CommandIo } from '../command.ts';
 import type { FirstOperator } from './first-operator.ts';
 import type { FileReport } from './installation-files.ts';
 import type { InstallationFacts } from './layout.ts';
+import { peersOf } from './machines/machines.ts';
 
 export interface InitResult extends FileReport {
   readonly installation: InstallationFacts;
   readonly hasPrivateCertificate: boolean;
+  /** The file with which another of three machines joins, on the first of them. */
+  readonly joinFile: string | null;
+  /** The run wrote only files: the database is prepared when all three machines have theirs. */
+  readonly areFilesOnly: boolean;
   /** The number of migrations that were applied. */
   readonly migrations: number;
   /** Null if this run created none. */
@@ -22,9 +27,10 @@ const consoleUrl = ({ installation }: InitResult): string => `${installation.pub
 
 function jsonOf(result: InitResult): unknown {
   const { installation, written, unchanged, edited, migrations, operator, hasOperator } = result;
+  const { joinFile, areFilesOnly } = result;
   return {
     folder: installation.folder,
-    ...{ written, unchanged, edited, migrations },
+    ...{ written, unchanged, edited, migrations, joinFile, areFilesOnly },
     consoleUrl: consoleUrl(result),
     hasOperator,
     operator:
@@ -40,11 +46,15 @@ function jsonOf(result: InitResult): unknown {
 
 function textOf(result: InitResult): string {
   const { installation, written, unchanged, edited, migrations } = result;
-  return [
+  const files = [
     `Files in ${installation.folder}:`,
     ...listOf('written', written),
     ...listOf('unchanged', unchanged),
     ...listOf('changed by you, so not written', edited),
+  ];
+  if (result.areFilesOnly) return [...files, '', ...nextOnMachines(result), ''].join('\n');
+  return [
+    ...files,
     migrationText(migrations),
     '',
     ...operatorLines(result),
@@ -56,6 +66,24 @@ function textOf(result: InitResult): string {
     ...certificateLines(result),
     '',
   ].join('\n');
+}
+
+/** The steps until all machines have their files. The guide has them for each machine. */
+function nextOnMachines({ installation, joinFile }: InitResult): readonly string[] {
+  const { machines } = installation;
+  const start = '  systemctl start millrace-etcd millrace-patroni';
+  if (machines === null || !machines.isFirst) return ['Next, on this machine:', start];
+  const others = peersOf(machines).map(
+    ({ name, address }) => `  ${name} (${address}): millrace-admin init --join FILE --machine ${name}`,
+  );
+  return [
+    `Next, copy ${joinFile ?? ''} to the other machines. It contains secrets, so delete the copies afterwards:`,
+    ...others,
+    'Then, on all three machines:',
+    start,
+    'Then, on this machine:',
+    '  millrace-admin init --name NAME --email ADDRESS',
+  ];
 }
 
 function migrationText(count: number): string {
@@ -115,6 +143,9 @@ const commandsOfFiles: readonly (readonly [RegExp, string])[] = [
   [/^nats\//, 'systemctl reload millrace-nats'],
   [/^valkey\//, 'systemctl restart millrace-valkey'],
   [/^restate\//, 'systemctl restart millrace-restate'],
+  [/^etcd\//, 'systemctl restart millrace-etcd'],
+  [/^patroni\//, 'systemctl reload millrace-patroni'],
+  [/^internal/, 'systemctl restart millrace-internal'],
   [/^(?:api|millrace\.env$)/, restartAll],
   [/^worker/, 'systemctl restart millrace-worker'],
   [/^gateway/, 'systemctl restart millrace-gateway'],

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { createNatsKey } from '@millrace/platform/nats';
 import { CommandError } from '../command.ts';
 import type { Access, InstallationFiles } from './installation-files.ts';
-import { databaseName, groupOf, processRoleNames, type Ports } from './layout.ts';
+import { databaseName, groupOf, processRoleNames, type InstallationFacts } from './layout.ts';
+import { postgresPlace } from './machines/engine-files.ts';
 
 const rootOnly: Access = { group: null, mode: 0o600 };
 const ofRole = (role: string): Access => ({ group: groupOf(role), mode: 0o640 });
@@ -29,7 +30,11 @@ export interface Secrets {
 }
 
 /** Creates the secrets that do not exist, and returns those that other files depend on. */
-export async function ensureSecrets(files: InstallationFiles, ports: Ports, now: Date): Promise<Secrets> {
+export async function ensureSecrets(
+  files: InstallationFiles,
+  installation: InstallationFacts,
+  now: Date,
+): Promise<Secrets> {
   const month = now.toISOString().slice(0, 7);
   const newKey = (): string => `${month}:${randomBytes(32).toString('base64')}`;
   const sealingKeys = await ensureShared(files, 'sealing.keys', ['api', 'worker'], newKey);
@@ -38,16 +43,15 @@ export async function ensureSecrets(files: InstallationFiles, ports: Ports, now:
   await ensureShared(files, 'auth.secret', ['api'], () => randomBytes(32).toString('base64url'));
   const [activeSealingKey = ''] = sealingKeys.split(':');
   return {
-    postgresUrls: await ensurePostgresUrls(files, ports.postgres),
-    ...(await ensureRoleSecrets(files, ports.valkey)),
+    postgresUrls: await ensurePostgresUrls(files, postgresPlace(installation)(databaseName)),
+    ...(await ensureRoleSecrets(files, installation.ports.valkey)),
     activeSealingKey,
   };
 }
 
-async function ensurePostgresUrls(files: InstallationFiles, port: number): Promise<Secrets['postgresUrls']> {
+async function ensurePostgresUrls(files: InstallationFiles, place: string): Promise<Secrets['postgresUrls']> {
   const urls: Record<string, string> = {};
   for (const [login, [file, access]] of Object.entries(loginFiles)) {
-    const place = `127.0.0.1:${port}/${databaseName}?sslmode=verify-full`;
     const create = (): string => line(`postgres://${login}:${password()}@${place}`);
     urls[login] = (await files.ensure(file, access, create)).trim();
   }

@@ -7,7 +7,10 @@ import { CommandError } from '../command.ts';
 import { checkPublicCertificate, type PublicCertificate } from './certificates.ts';
 import { createFolders, ownGroup, readFiles } from './init.fixture.ts';
 import { InstallationFiles } from './installation-files.ts';
-import { defaultPorts, type InstallationFacts } from './layout.ts';
+import { defaultPorts, type InstallationFacts, type MachineFacts } from './layout.ts';
+import { chooseMachines } from './choose-machines.ts';
+import { joinFileName, writeJoinFile } from './machines/join-file.ts';
+import { machineNamed, parseMachines } from './machines/machines.ts';
 import type { GroupId } from './system-groups.ts';
 import { writeFiles } from './write-files.ts';
 
@@ -19,7 +22,15 @@ function createInstallation(): InstallationFacts {
   const folders = createFolders();
   const publicUrl = 'https://cloud.example.com';
   const network = { publicUrl, hasIpv6: false, ports: defaultPorts };
-  return { ...folders, ...network, name: 'Example Cloud', cell: 0, natsPrefix: '' };
+  return {
+    ...folders,
+    ...network,
+    name: 'Example Cloud',
+    cell: 0,
+    natsPrefix: '',
+    machines: null,
+    postgresPrograms: '',
+  };
 }
 
 async function write(
@@ -27,7 +38,9 @@ async function write(
   { groupId = ownGroup, publicCertificate = null, time = now }: Partial<WriteOptions> = {},
 ) {
   const files = new InstallationFiles(installation.folder, groupId);
-  const written = await writeFiles(files, installation, { groupId, publicCertificate, now: time });
+  const written = await writeFiles(files, installation, {
+    ...{ groupId, publicCertificate, now: time, patroniSettings: '# of a test\n' },
+  });
   return { ...files.report(), hasPrivateCertificate: written.hasPrivateCertificate };
 }
 
@@ -36,6 +49,62 @@ interface WriteOptions {
   readonly publicCertificate: PublicCertificate | null;
   readonly time: Date;
 }
+
+const machinesOf = (name: string): MachineFacts => {
+  const all = parseMachines('a=10.0.0.11,b=10.0.0.12,c=10.0.0.13');
+  return { all, self: machineNamed(all, name), isFirst: name === 'a' };
+};
+
+describe('a join file', () => {
+  it('gives another machine the same secrets, and its own certificates', async () => {
+    const [first, second] = [createInstallation(), createInstallation()];
+    await write({ ...first, machines: machinesOf('a') });
+    const firstFiles = new InstallationFiles(first.folder, ownGroup);
+    const joinPath = await writeJoinFile(firstFiles, joinFacts);
+    expect(readFiles(first.folder)[joinFileName]?.mode).toBe(0o600);
+
+    const secondFiles = new InstallationFiles(second.folder, ownGroup);
+    await chooseMachines(secondFiles, { join: joinPath, machine: 'b' });
+    await write({ ...second, machines: machinesOf('b') });
+    const [one, other] = [contents(first.folder), contents(second.folder)];
+    for (const file of ['api/sealing.keys', 'worker/nats.seed', 'restate/identity.pem', 'ca.pem']) {
+      expect(other[file], file).toBe(one[file]);
+    }
+    const certificate = new X509Certificate(other['etcd/server.pem'] ?? '');
+    expect(certificate.subjectAltName).toContain('IP Address:10.0.0.12');
+    expect(certificate.verify(new X509Certificate(one['ca.pem'] ?? '').publicKey)).toBe(true);
+    await expect(chooseMachines(secondFiles, { join: joinPath, machine: 'c' })).rejects.toThrow(
+      /has other machines/,
+    );
+  });
+
+  it('is refused by a machine with the secrets of another installation', async () => {
+    const [first, second] = [createInstallation(), createInstallation()];
+    for (const installation of [first, second]) {
+      await write({ ...installation, machines: machinesOf('a') });
+    }
+    const joinPath = await writeJoinFile(new InstallationFiles(first.folder, ownGroup), joinFacts);
+    rmSync(join(second.folder, 'millrace.env'));
+    const files = new InstallationFiles(second.folder, ownGroup);
+    await expect(chooseMachines(files, { join: joinPath, machine: 'b' })).rejects.toThrow(
+      /belongs to another installation/,
+    );
+  });
+
+  it('is refused if it is incomplete', async () => {
+    const { folder } = createInstallation();
+    const path = `${folder}-join.json`;
+    writeFileSync(path, JSON.stringify({ ...joinFacts, files: {} }));
+    const files = new InstallationFiles(folder, ownGroup);
+    await expect(chooseMachines(files, { join: path, machine: 'b' })).rejects.toThrow(/not a complete file/);
+  });
+});
+
+const joinFacts = {
+  publicUrl: 'https://cloud.example.com',
+  organisation: 'Example Cloud',
+  machines: machinesOf('a').all,
+};
 
 const contents = (folder: string): Record<string, string> =>
   Object.fromEntries(Object.entries(readFiles(folder)).map(([name, { content }]) => [name, content]));
