@@ -1,12 +1,17 @@
 import { systemClock } from '@millrace/platform/clock';
 import { NotReadyError, startLoop } from '@millrace/platform/lifecycle';
+import { readProcessSessions } from '@millrace/platform/db';
 import {
   createRestateConnection,
   openClientCertificate,
+  readDeployments,
   registerDeployment,
+  releaseAddress,
+  removeDeployment,
   type RestateConnection,
 } from '@millrace/platform/restate';
 import type { WorkerConfig } from './config.ts';
+import { planDeployments, type Absences } from './plan-deployments.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
 /** The connections to ingress and admin API, with the client certificate if there is one. */
@@ -24,34 +29,58 @@ export async function connectRestate(
   return connection;
 }
 
-/** Restate can start later and can lose its state, so the idempotent registration is repeated in the background. */
+/**
+ * Restate can start later and can lose its state, so the idempotent registration is repeated in the background. Also removes the
+ * deployments of releases whose workers have ended.
+ */
 export function maintainRegistration(
   config: WorkerConfig,
-  { ownUrl, connection }: { readonly ownUrl: string; readonly connection: RestateConnection },
-  { lifecycle, log }: Pick<WorkerDeps, 'lifecycle' | 'log'>,
+  worker: { readonly ownUrl: string; readonly release: string; readonly connection: RestateConnection },
+  { db, lifecycle, log }: Pick<WorkerDeps, 'db' | 'lifecycle' | 'log'>,
 ): void {
   const { registerMs, replaceDeployment } = config.worker;
-  const uri = config.restate.endpointUrl ?? ownUrl;
+  const { release, connection } = worker;
+  const url = config.restate.adminUrl;
+  const uri = releaseAddress(config.restate.endpointUrl ?? worker.ownUrl, release);
   let known: string | undefined;
   let reachable = false;
-  const register = async (): Promise<'idle'> => {
+  let absences: Absences = new Map();
+  const register = async (): Promise<readonly [id: string, services: readonly string[]]> => {
     // Replacing handlers belongs to the start of a process; repeated, it would disturb running calls.
-    const options = { connection, replace: replaceDeployment && known === undefined };
-    const { deploymentId, services } = await registerDeployment(config.restate.adminUrl, uri, options);
-    if (deploymentId !== known) log.info({ uri, services, deploymentId }, 'registered with Restate');
-    known = deploymentId;
-    reachable = true;
-    return 'idle';
+    const replace = replaceDeployment && known === undefined;
+    try {
+      const { deploymentId, services } = await registerDeployment(url, uri, { connection, replace });
+      reachable = true;
+      return [deploymentId, services];
+    } catch (error) {
+      reachable = false;
+      throw error;
+    }
+  };
+  const replaceEarlier = async (own: string, services: readonly string[]): Promise<void> => {
+    const deployments = await readDeployments({ url, connection }, (name) => services.includes(name));
+    const sessions = await readProcessSessions(db);
+    const running = new Set(sessions.flatMap((each) => (each.role === 'worker' ? [each.release] : [])));
+    running.add(release);
+    const plan = planDeployments({ own, isStart: known === undefined, deployments, running, absences });
+    absences = plan.absences;
+    if (plan.takeOver) await registerDeployment(url, uri, { connection, replace: true });
+    for (const { id, uri: removed, unfinished } of plan.remove) {
+      await removeDeployment({ url, connection }, id);
+      log.info(
+        { uri: removed, deploymentId: id, unfinished },
+        'removed the deployment of an earlier release',
+      );
+    }
   };
   const loop = startLoop(
     { name: 'register with Restate', clock: systemClock, log, idleMs: registerMs },
     async () => {
-      try {
-        return await register();
-      } catch (error) {
-        reachable = false;
-        throw error;
-      }
+      const [deploymentId, services] = await register();
+      await replaceEarlier(deploymentId, services);
+      if (deploymentId !== known) log.info({ uri, services, deploymentId }, 'registered with Restate');
+      known = deploymentId;
+      return 'idle';
     },
   );
   lifecycle.onDrain('accept', 'registration', () => loop.stop());

@@ -23,9 +23,11 @@ export interface RestateConnectionOptions {
 }
 
 export interface RestateRequest {
+  /** By default POST. */
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body?: string;
   readonly signal: AbortSignal;
 }
 
@@ -37,7 +39,7 @@ export interface RestateResponse {
 /** The connections of a process to ingress and admin API. */
 export interface RestateConnection {
   /** Sends it again if the connection was closed meanwhile, so it must be idempotent. */
-  post(call: RestateRequest): Promise<RestateResponse>;
+  send(call: RestateRequest): Promise<RestateResponse>;
   close(): Promise<void>;
 }
 
@@ -72,11 +74,11 @@ class Connection implements RestateConnection {
     this.#options = options;
   }
 
-  async post(call: RestateRequest): Promise<RestateResponse> {
+  async send(call: RestateRequest): Promise<RestateResponse> {
     try {
-      const response = await this.#send(call).catch((error: unknown) => {
+      const response = await this.#request(call).catch((error: unknown) => {
         if (!wasClosed(error)) throw error;
-        return this.#send(call);
+        return this.#request(call);
       });
       this.#reported = null;
       return response;
@@ -90,15 +92,21 @@ class Connection implements RestateConnection {
     }
   }
 
-  async #send({ url, headers, body, signal }: RestateRequest): Promise<RestateResponse> {
+  async #request({
+    method = 'POST',
+    url,
+    headers,
+    body = '',
+    signal,
+  }: RestateRequest): Promise<RestateResponse> {
     const agent = await this.#agent();
     const { origin, pathname, search } = new URL(url);
     const response = await agent.request({
       origin,
       path: pathname + search,
-      method: 'POST',
+      method,
       headers,
-      body,
+      ...(body === '' ? {} : { body }),
       signal,
     });
     return { status: response.statusCode, text: await response.body.text() };

@@ -1,9 +1,16 @@
-import { createSecureServer, createServer, type ServerHttp2Session } from 'node:http2';
+import {
+  createSecureServer,
+  createServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { createEndpointHandler, type EndpointOptions } from '@restatedev/restate-sdk/node';
 import { systemClock, withDeadline, type Timer } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
 import { watchTlsFiles, type TlsFilesOptions } from '../tls/index.ts';
+import { releaseOfDiscovery } from './deployments.ts';
 import { serviceName } from './service-name.ts';
 
 export interface RestateEndpointOptions {
@@ -20,6 +27,8 @@ export interface RestateEndpointOptions {
   readonly port: number;
   /** Lets several processes with the same code serve one address; the kernel distributes calls among live ones. */
   readonly sharePort?: boolean;
+  /** The release of these handlers. Restate cannot register them at the address of another one. */
+  readonly release?: string;
   readonly log: Logger;
   readonly clock?: Timer;
   /** How long `close` waits for running handlers. Restate retries those it interrupts. */
@@ -73,7 +82,14 @@ export async function createRestateEndpoint(options: RestateEndpointOptions): Pr
     identityKeys: [...options.identityKeys],
     logger: logTo(options.log, () => isClosing),
   });
-  const server = tls === null ? createServer(handler) : createSecureServer(tls.loaded, handler);
+  const handle = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
+    // Behind a proxy or a shared port, Restate would store these handlers as those of the other release for ever.
+    const requested = releaseOfDiscovery(request.url);
+    if (requested === null || options.release === undefined || requested === options.release)
+      handler(request, response);
+    else response.writeHead(503).end();
+  };
+  const server = tls === null ? createServer(handle) : createSecureServer(tls.loaded, handle);
   const sessions = new Set<ServerHttp2Session>();
   server.on('session', (session) => {
     sessions.add(session);

@@ -6,7 +6,14 @@ export {
   type RestateIngressOptions,
   type RestateSend,
 } from './ingress.ts';
-export { registerDeployment } from './deployments.ts';
+export {
+  readDeployments,
+  registerDeployment,
+  releaseAddress,
+  removeDeployment,
+  type RestateAdminOptions,
+  type RestateDeployment,
+} from './deployments.ts';
 export {
   createRestateConnection,
   openClientCertificate,

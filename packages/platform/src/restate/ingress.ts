@@ -57,7 +57,7 @@ export function createRestateIngress(options: RestateIngressOptions): RestateIng
   const connection = options.connection ?? plainConnection;
 
   async function post(call: RestateSend, signal: AbortSignal): Promise<string> {
-    const response = await connection.post({
+    const response = await connection.send({
       url: urlOf(url, prefix, call),
       headers: {
         ...envelopeHeaders(call.envelope),

@@ -9,7 +9,10 @@ import {
   createRestateEndpoint,
   createRestateIngress,
   envelopeOf,
+  readDeployments,
   registerDeployment,
+  releaseAddress,
+  removeDeployment,
   RestateIngressError,
   step,
   type RestateEndpoint,
@@ -163,7 +166,7 @@ describe('step', () => {
   });
 
   it('throws without a limit of attempts', () => {
-    const ctx = { run: () => expect.fail('must not run') };
+    const ctx = { run: () => expect.fail('must not run'), request: () => expect.fail('must not run') };
     expect(() => step(ctx, 'endless', { maxAttempts: 0, timeoutMs: 1 }, async () => undefined)).toThrow(
       RangeError,
     );
@@ -295,5 +298,75 @@ describe('installations that share a Restate', () => {
       await unregisterDeployment(deploymentId);
       await served.close();
     }
+  });
+});
+
+describe('deployments of releases', () => {
+  const own = names.restateService('Releases');
+  const admin = { url: restate.adminUrl };
+  const read = () => readDeployments(admin, (name) => name === own);
+  const waits = object({ name: own, handlers: { wait: async (ctx: ObjectContext) => ctx.sleep(60_000) } });
+
+  it('are separate at one address, and new calls go to the one that was registered or replaced last', async () => {
+    const served = await createRestateEndpoint({
+      services: [waits],
+      identityKeys: [restate.identityPublicKey],
+      port: 0,
+      log,
+    });
+    const [older, newer] = ['1.0.0-aaa', '1.1.0-bbb'].map((release) => releaseAddress(served.url, release));
+    const register = (uri = '', replace = false) => registerDeployment(restate.adminUrl, uri, { replace });
+    const latest = async () =>
+      (await read()).filter(({ isLatest }) => isLatest).map(({ release }) => release);
+    await register(older);
+    await ingress.send({ ...call('pinned', 'wait'), service: own });
+    await eventually({ what: 'the call to start' }, async () => (await read())[0]?.unfinished === 1);
+    await register(newer);
+    expect(await latest()).toEqual(['1.1.0-bbb']);
+    await register(older);
+    expect(await latest()).toEqual(['1.1.0-bbb']);
+    await register(older, true);
+    expect(await latest()).toEqual(['1.0.0-aaa']);
+    const unfinished = (await read()).map((each) => `${each.release ?? ''}: ${each.unfinished}`);
+    expect(unfinished.toSorted()).toEqual(['1.0.0-aaa: 1', '1.1.0-bbb: 0']);
+
+    // The call would otherwise wait for the address of a release that has ended.
+    for (const { id } of await read()) {
+      await removeDeployment(admin, id);
+      await removeDeployment(admin, id);
+    }
+    expect(await read()).toEqual([]);
+    const query = `select id from sys_invocation where target_service_name = '${own}' and status <> 'completed'`;
+    const response = await fetch(`${restate.adminUrl}/query`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+    expect(await response.json()).toEqual({ rows: [] });
+    await served.close();
+  });
+
+  it('cannot be registered through a worker of another release, which serves calls of both', async () => {
+    const served = await createRestateEndpoint({
+      services: [waits],
+      identityKeys: [restate.identityPublicKey],
+      port: 0,
+      release: '1.0.0-aaa',
+      log,
+    });
+    const [older = '', newer = ''] = ['1.0.0-aaa', '1.1.0-bbb'].map((release) =>
+      releaseAddress(served.url, release),
+    );
+    await expect(registerDeployment(restate.adminUrl, newer)).rejects.toThrow(/503|deadline/);
+    expect(await read()).toEqual([]);
+    await registerDeployment(restate.adminUrl, older);
+    expect(await read()).toMatchObject([{ release: '1.0.0-aaa' }]);
+    for (const { id } of await read()) await removeDeployment(admin, id);
+    await served.close();
+  });
+
+  it('without a name are those of releases up to 0.2.0', async () => {
+    const found = await readDeployments(admin, (name) => name === service);
+    expect(found).toMatchObject([{ release: null, isLatest: true }]);
   });
 });

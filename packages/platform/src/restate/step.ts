@@ -1,6 +1,7 @@
 import type { Context, RestatePromise } from '@restatedev/restate-sdk';
 import { systemClock, withDeadline } from '../clock/index.ts';
 import { envelopeFromHeaders, type Envelope } from '../envelope/index.ts';
+import { contextFromTraceparent, inSpan } from '../telemetry/index.ts';
 
 /** Limits of a step. They are required, because endless retries would prevent compensation. */
 export interface StepLimits {
@@ -17,7 +18,7 @@ export interface StepLimits {
  * a TerminalError after the last attempt.
  */
 export function step<T>(
-  ctx: Pick<Context, 'run'>,
+  ctx: Pick<Context, 'run' | 'request'>,
   name: string,
   limits: StepLimits,
   work: (signal: AbortSignal) => Promise<T>,
@@ -25,7 +26,18 @@ export function step<T>(
   if (!Number.isInteger(limits.maxAttempts) || limits.maxAttempts < 1) {
     throw new RangeError(`Step ${name} needs a whole number of attempts, at least one.`);
   }
-  return ctx.run(name, () => withDeadline(systemClock, `Step ${name}`, limits.timeoutMs, work), {
+  const attempt = (): Promise<T> => withDeadline(systemClock, `Step ${name}`, limits.timeoutMs, work);
+  // Only steps have spans: a handler that is suspended never ends in this process, and replays run its code again.
+  const options = {
+    kind: 'consumer',
+    attributes: {
+      'messaging.system': 'restate',
+      'messaging.operation.type': 'process',
+      'millrace.step': name,
+    },
+    parent: contextFromTraceparent(envelopeOf(ctx)?.traceparent),
+  } as const;
+  return ctx.run(name, () => inSpan('restate step', options, attempt), {
     maxRetryAttempts: limits.maxAttempts,
     initialRetryInterval: limits.firstRetryMs ?? 100,
     maxRetryInterval: limits.longestRetryMs ?? 10_000,

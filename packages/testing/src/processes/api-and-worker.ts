@@ -55,14 +55,15 @@ export interface WorkerProcess extends TestProcess {
 
 /** A worker as a separate process, ready when this resolves. */
 export async function startWorkerProcess(options: ProgramOptions): Promise<WorkerProcess> {
-  const [healthPort = 0, endpointPort = 0] = await freePorts(2);
+  const [freeHealthPort, endpointPort = 0] = await freePorts(2);
+  const healthPort = options.env?.['MILLRACE_WORKER_HEALTH_PORT'] ?? String(freeHealthPort);
   const healthUrl = `http://127.0.0.1:${healthPort}`;
   const started = await startProcess({
     name: options.name ?? 'worker',
     entry: 'apps/worker/src/main.ts',
     env: {
       ...engineEnv(options, 'worker'),
-      MILLRACE_WORKER_HEALTH_PORT: String(healthPort),
+      MILLRACE_WORKER_HEALTH_PORT: healthPort,
       MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
       ...options.env,
     },
