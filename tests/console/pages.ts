@@ -114,6 +114,7 @@ export const pages: readonly ConsolePage[] = [
     as: 'supplier-statement',
   },
   { route: '/operator', as: 'operator-overview' },
+  { route: '/operator/health' },
   { route: '/operator/nodes/$nodeId', at: ({ nodeId }) => `/operator/nodes/${nodeId}`, as: 'operator-node' },
   {
     route: '/operator/nodes/$nodeId',

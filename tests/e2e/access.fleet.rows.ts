@@ -22,6 +22,7 @@ export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
     own: async () => ({ body: { rentalType: 'virtual-machine', gpuCount: 1 } }),
     others: 'none',
   },
+  adminGetHealth: { caller: 'operator', own: noInput, others: 'none' },
   adminGetOverview: { caller: 'operator', own: noInput, others: 'none' },
   adminListProviders: { caller: 'operator', own: noInput, others: 'none' },
   adminUpdateProvider: {

@@ -28,6 +28,7 @@ import { readLiveBalances, type RecallCredit } from '@millrace/core/ledger';
 import { createListing, serveInstances, serveListing, type Listing } from '@millrace/core/marketplace';
 import { readBurnRate } from '@millrace/core/metering';
 import { serveNotices } from '@millrace/core/notices';
+import { serveOperatorHealth, type ProcessAddress } from '@millrace/core/operator-health';
 import { serveOperatorOverview } from '@millrace/core/operator-overview';
 import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
 import { optOutLink, serveEmailOptOut } from './email-opt-out-page.ts';
@@ -118,6 +119,8 @@ export interface ApiDeps {
   readonly build?: BuildInfo;
   /** The bearer token for details of health. Null or absent: everyone sees them. */
   readonly healthToken?: string | null;
+  /** Workers and gateways, for the health page of operators. Default: none. */
+  readonly healthProcesses?: readonly ProcessAddress[];
   /** Issuer of invoices. Default: `Millrace`. */
   readonly invoiceIssuer?: string;
   /** Null or absent: no top-up by card. */
@@ -288,7 +291,13 @@ function serveRoutes(deps: ApiDeps, services: RouteServices): void {
   serveInstances({ ...base, clock, cell, recallMoney, domain });
   serveVolumes({ ...base, clock, ordering: createOrderRunner({ db, cell, recallMoney }, 'volume') });
   if (deps.console != null) serveConsole(server, deps.console);
-  const { lifecycle, build = unknownBuild, healthToken: token = null } = deps;
+  const {
+    lifecycle,
+    build = unknownBuild,
+    healthToken: token = null,
+    healthProcesses: processes = [],
+  } = deps;
+  serveOperatorHealth({ ...base, ...{ clock, log: deps.log, lifecycle, build, processes, token } });
   serveHealth(server.fastify, { lifecycle, build, token });
 }
 

@@ -4,6 +4,7 @@ import { buildDocument, type documentNames } from '@millrace/contract/openapi';
 import { Fault } from '@millrace/platform/fault';
 import { preparedReply, type HttpServer, type Reply } from '@millrace/platform/http';
 import { serveErrorPage } from './error-page.ts';
+import { serveRunbooks } from './runbook-pages.ts';
 
 interface PublicUrls {
   readonly publicUrl: string | null;
@@ -50,4 +51,5 @@ export function serveDocuments(
     return response(documents[params.file], 'public, max-age=300');
   });
   serveErrorPage(server);
+  serveRunbooks(server);
 }

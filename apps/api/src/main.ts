@@ -8,7 +8,7 @@ import { consoleSubject } from '@millrace/core/rentals';
 import { createRecallRequester } from '@millrace/credit-leases/protocol';
 import { systemClock } from '@millrace/platform/clock';
 import { ConfigError } from '@millrace/platform/config';
-import { createDb, processRoles, requireSchema, watchClock } from '@millrace/platform/db';
+import { createDb, processRoles, requireSchema, sessionNameOf, watchClock } from '@millrace/platform/db';
 import { systemEnvelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLifecycle, installSignalHandlers } from '@millrace/platform/lifecycle';
@@ -16,7 +16,7 @@ import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { secondsToMs } from '@millrace/platform/money';
 import { connectNatsInBackground, natsOptionsOf } from '@millrace/platform/nats';
-import { readBuildInfo, type BuildInfo } from '@millrace/platform/release';
+import { readBuildInfo, releaseNameOf, type BuildInfo } from '@millrace/platform/release';
 import { tlsFilesOf, watchTlsFiles } from '@millrace/platform/tls';
 import { createSealer } from '@millrace/platform/secrets';
 import { startTelemetry } from '@millrace/platform/telemetry';
@@ -41,14 +41,15 @@ async function start(config: ApiConfig): Promise<void> {
   const log = createLogger({ name: 'api', level: config.log.level });
   const { token, commit, lameDuckMs } = config.health;
   const build = readBuildInfo(commit);
-  const about = { service: 'api', version: build.version, cell, token };
+  const about = { service: 'api', ...build, cell, token };
   const telemetry = await startTelemetry({ ...about, ...config.telemetry });
   const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: config.drain.ms, lameDuckMs });
   installSignalHandlers(lifecycle, log);
 
   const ids = createIdSource({ clock, cell });
   const role = processRoles.api;
-  const db = createDb({ ...config.postgres, applicationName: 'millrace-api', role, ids, log });
+  const applicationName = sessionNameOf('api', releaseNameOf(build));
+  const db = createDb({ ...config.postgres, applicationName, role, ids, log });
   await requireSchema(db);
   await applyDemoSetting(db, config.demo.isDemo);
   watchClock(db, { clock, lifecycle, log });
@@ -122,6 +123,7 @@ function apiSettingsOf(config: ApiConfig, build: BuildInfo) {
     inferenceUrl: config.auth.inferenceUrl,
     build,
     healthToken: config.health.token,
+    healthProcesses: config.healthProcesses.list,
     isDemo: config.demo.isDemo,
     invoiceIssuer: invoiceIssuer(config.invoices.issuer, config.demo.isDemo),
     consoleUrl: config.stripe.consoleUrl,

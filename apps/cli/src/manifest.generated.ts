@@ -83,6 +83,11 @@ export const manifest: Manifest = [
     load: () => import('./commands/admin/fleet.ts').then((module) => module.command),
   },
   {
+    name: 'admin health',
+    summary: 'Read what is broken now, the effect on tenants, and the runbooks',
+    load: () => generated('adminGetHealth'),
+  },
+  {
     name: 'admin machine approve',
     summary: 'Approve a supplier’s machine for the marketplace',
     load: () => generated('adminApproveMachine'),

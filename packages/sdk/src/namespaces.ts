@@ -159,6 +159,7 @@ export const namespaces = {
     },
     auditLog: { list: 'adminListAuditLog' },
     overview: { get: 'adminGetOverview' },
+    health: { get: 'adminGetHealth' },
     auditReports: { list: 'adminListAuditReports', get: 'adminGetAuditReport' },
     transfers: { list: 'adminListTransfers', reverse: 'adminReverse' },
     prices: { list: 'adminListPrices', create: 'adminCreatePrice', end: 'adminEndPrice' },

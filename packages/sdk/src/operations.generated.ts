@@ -184,6 +184,7 @@ export const operations: Readonly<Record<CallableId, OperationEntry>> = {
   adminCancelMaintenanceWindow: { method: 'POST', path: '/v2/admin/maintenance-windows/{maintenanceId}/cancel', input: 'body', retry: 'key' },
   adminListReservationRequests: { method: 'GET', path: '/v2/admin/reservation-requests', input: 'query', retry: 'safe', list: { items: 'items', next: 'nextCursor', sends: 'cursor' } },
   adminGetOverview: { method: 'GET', path: '/v2/admin/overview', retry: 'safe' },
+  adminGetHealth: { method: 'GET', path: '/v2/admin/health', retry: 'safe' },
   adminListRentals: { method: 'GET', path: '/v2/admin/rentals', input: 'query', retry: 'safe', list: { items: 'items', next: 'nextCursor', sends: 'cursor' } },
   adminCreatePrivateCloudRental: { method: 'POST', path: '/v2/admin/private-cloud-rentals', input: 'body', retry: 'key' },
   adminTerminateRental: { method: 'POST', path: '/v2/admin/rentals/{rentalId}/terminate', input: 'body', retry: 'key' },

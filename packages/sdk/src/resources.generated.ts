@@ -679,6 +679,15 @@ export interface AdminOverviewResource {
   get(input?: Input<'adminGetOverview'>, options?: RequestOptions): ApiPromise<Output<'adminGetOverview'>>;
 }
 
+export interface AdminHealthResource {
+  /**
+   * Read what is broken now, the effect on tenants, and the runbooks.
+   *
+   * Answers within seconds while parts of the installation are down. Readings are at most five seconds old.
+   */
+  get(input?: Input<'adminGetHealth'>, options?: RequestOptions): ApiPromise<Output<'adminGetHealth'>>;
+}
+
 export interface AdminAuditReportsResource {
   /**
    * List ledger audits, newest first.
@@ -906,6 +915,7 @@ export interface AdminResource {
   readonly entitlements: AdminEntitlementsResource;
   readonly auditLog: AdminAuditLogResource;
   readonly overview: AdminOverviewResource;
+  readonly health: AdminHealthResource;
   readonly auditReports: AdminAuditReportsResource;
   readonly transfers: AdminTransfersResource;
   readonly prices: AdminPricesResource;

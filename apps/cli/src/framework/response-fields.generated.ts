@@ -21,6 +21,7 @@ export const responseFields: Readonly<Record<string, JsonFields>> = {
   adminEndPrice: {"fields":["id","organisationId","subject","unit","priceNanoUsd","validFrom","validUntil","createdAt"]},
   adminGetAuditReport: {"fields":["id","kind","snapshotAt","since","durationMs","isClean","errors","notices","checks","findings"]},
   adminGetBalance: {"fields":["organisationId","balanceNanoUsd","heldNanoUsd","availableNanoUsd","maxOverdraftNanoUsd","frozen"]},
+  adminGetHealth: {"fields":["readAt","problems","processes","engines","queues","money","fleet","loops","restore","unread"]},
   adminGetNode: {"fields":["id","name","clusterId","clusterName","providerId","region","supplierId","status","statusReason","statusSince","drainDeadlineAt","address","hardwareReadAt","cpuModel","cpuCount","ramGb","storageGb","driverVersion","cudaVersion","gpus","liveRentalCount","lastSeenAt"]},
   adminGetOrganisation: {"fields":["id","name","slug","status","createdAt","updatedAt","homeCell","suspendedAt","suspendedReason","balanceNanoUsd"]},
   adminGetOverview: {"fields":["revenue","gpus","nodes","rentals","pending"]},

@@ -663,6 +663,30 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "columns": [],
     "confirms": true
   },
+  "adminGetHealth": {
+    "name": "admin health",
+    "summary": "Read what is broken now, the effect on tenants, and the runbooks",
+    "description": "Answers within seconds while parts of the installation are down. Readings are at most five seconds old.",
+    "params": [],
+    "fields": [],
+    "responseKind": "record",
+    "json": [
+      "readAt",
+      "problems",
+      "processes",
+      "engines",
+      "queues",
+      "money",
+      "fleet",
+      "loops",
+      "restore",
+      "unread"
+    ],
+    "columns": [
+      "readAt",
+      "restore"
+    ]
+  },
   "adminApproveMachine": {
     "name": "admin machine approve",
     "summary": "Approve a supplier’s machine for the marketplace",

@@ -220,6 +220,9 @@ const operatorGroups: readonly NavGroup[] = [
         icon: LayoutDashboard,
         needs: 'admin:read',
         words: 'operator revenue utilisation faults',
+        pages: [
+          { to: '/operator/health', label: 'Health', words: 'status problems alerts processes engines' },
+        ],
       },
       {
         to: '/operator/fleet',

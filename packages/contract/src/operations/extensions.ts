@@ -1,6 +1,7 @@
 import type { ContractSchemas } from '../records/index.ts';
 import { adminAuditOperations } from './admin/audit-reports.ts';
 import { adminFleetOperations } from './admin/fleet.ts';
+import { adminHealthOperations } from './admin/health.ts';
 import { adminInferenceOperations } from './admin/inference.ts';
 import { adminMoneyOperations } from './admin/money.ts';
 import { adminOverviewOperations } from './admin/overview.ts';
@@ -53,6 +54,7 @@ export function extensionOperations({ providerData }: Pick<ContractSchemas, 'pro
     ...adminAuditOperations,
     ...adminFleetOperations,
     ...adminOverviewOperations,
+    ...adminHealthOperations,
     ...adminRentalOperations(providerData),
     ...adminWriteOffOperations,
     ...adminInferenceOperations,

@@ -28,6 +28,11 @@ export const operatorRoutes = [
   }),
   createRoute({
     getParentRoute,
+    path: 'operator/health',
+    component: lazyRouteComponent(() => import('./health/health-page.tsx'), 'HealthPage'),
+  }),
+  createRoute({
+    getParentRoute,
     path: 'operator/fleet',
     validateSearch: parseFleetSearch,
     component: lazyRouteComponent(() => import('./fleet/fleet-page.tsx'), 'FleetPage'),

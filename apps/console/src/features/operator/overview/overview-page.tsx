@@ -3,7 +3,7 @@ import { useApiQuery } from '../../../api/queries.ts';
 import { Checklist } from '../../../ui/checklist.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
 import { Badge } from '../../../ui/badge.tsx';
-import { TextLink } from '../../../ui/link.tsx';
+import { LinkButton, TextLink } from '../../../ui/link.tsx';
 import { HeadlineMoney } from '../../../ui/money.tsx';
 import { Card, DescriptionList, KeyFigures, PageHeader } from '../../../ui/page.tsx';
 import { PageSkeleton } from '../../../ui/skeleton.tsx';
@@ -56,6 +56,11 @@ function OperatorOverview() {
       <PageHeader
         title="Operator overview"
         about="Revenue, utilisation and faults of this installation, in live mode."
+        actions={
+          <LinkButton to="/operator/health" size="small">
+            Health
+          </LinkButton>
+        }
       />
       <QueryView
         query={setup.isLoading ? { ...overview, data: undefined } : overview}
