@@ -36,8 +36,9 @@ async function scriptCallsOf(url: string): Promise<number> {
 export async function startMillrace(
   upstream: Gateway,
   engines: InferenceStackOptions['engines'] = 'shared',
+  env: Readonly<Record<string, string>> = {},
 ): Promise<StartedMillrace> {
-  const stack = await openInferenceStack({ engines, llamas: [] });
+  const stack = await openInferenceStack({ engines, llamas: [], gatewayEnv: env });
   try {
     const operator = await seedOperator(stack);
     const extra = { requestsPerMinute: 1_000_000 };

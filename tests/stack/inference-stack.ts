@@ -32,6 +32,8 @@ export interface InferenceStackOptions {
   /** Default: the shared ones. All others are private; `killable` ones have three NATS nodes. */
   readonly engines?: 'shared' | 'killable' | 'secure' | 'plaintext';
   readonly media?: boolean;
+  /** Default: a new one on the PostgreSQL of `engines`. It is dropped with the stack. */
+  readonly database?: TestDatabase;
   /** Two apis and two gateways behind one address. */
   readonly proxy?: ProxyKind;
   /** Overrides the environment variables of all processes. */
@@ -96,7 +98,7 @@ async function open(
   close: () => Promise<void>,
 ): Promise<InferenceStack> {
   const { endpoints, privateSite } = await startEngines(options, closers);
-  const database = await createTestDatabase({ postgresUrl: endpoints.postgresUrl });
+  const database = options.database ?? (await createTestDatabase({ postgresUrl: endpoints.postgresUrl }));
   let auditMode: LedgerAuditMode = 'planted';
   closers.push(() => auditAndDrop(database, auditMode));
   const { secure } = endpoints;

@@ -72,7 +72,7 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
   const { prefix, allowPlaintext } = config.nats;
   const { token, commit } = config.health;
   const build = readBuildInfo(commit);
-  const about = { service: 'gateway', version: build.version, cell, token };
+  const about = { service: 'gateway', ...build, cell, token };
   const telemetry = await startTelemetry({ ...about, ...config.telemetry });
   const health = createHealthHandler({ lifecycle, build, token });
   const nats = await connectNats({ ...natsOptionsOf(config.nats, 'gateway'), log, clock });

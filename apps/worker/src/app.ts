@@ -15,7 +15,7 @@ import { startNotices } from '@millrace/core/notices';
 import { Payments, stripeGatewayOf, type StripeGateway } from '@millrace/core/payments';
 import { startReliabilityLoops } from '@millrace/core/suppliers';
 import { systemClock } from '@millrace/platform/clock';
-import { createDb, processRoles, requireSchema, watchClock } from '@millrace/platform/db';
+import { createDb, processRoles, requireSchema, sessionNameOf, watchClock } from '@millrace/platform/db';
 import { systemEnvelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import {
@@ -25,7 +25,7 @@ import {
   startLoop,
   type Lifecycle,
 } from '@millrace/platform/lifecycle';
-import { readBuildInfo } from '@millrace/platform/release';
+import { readBuildInfo, releaseNameOf } from '@millrace/platform/release';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { createSmtpMailer, type Mailer } from '@millrace/platform/mail';
 import { connectNatsInBackground, natsOptionsOf, type BackgroundNatsClient } from '@millrace/platform/nats';
@@ -35,6 +35,7 @@ import { tlsFilesOf } from '@millrace/platform/tls';
 import { startKeyFeed } from './key-feed.ts';
 import type { WorkerConfig } from './config.ts';
 import type { WorkerDeps } from './worker-deps.ts';
+import { startInstallationMetrics } from './installation-metrics.ts';
 import { startEnrolments } from './enrolments.ts';
 import { openDrivers, startFleet } from './fleet.ts';
 import { gateLoops } from './loop-gate.ts';
@@ -89,12 +90,13 @@ export async function startWorker(config: WorkerConfig): Promise<Worker> {
 async function startComponents(config: WorkerConfig, lifecycle: Lifecycle, log: Logger): Promise<void> {
   const clock = systemClock;
   const { token, commit } = config.health;
-  const { version } = readBuildInfo(commit);
-  const about = { service: 'worker', version, cell: config.cell.id, token };
+  const build = readBuildInfo(commit);
+  const release = releaseNameOf(build);
+  const about = { service: 'worker', ...build, cell: config.cell.id, token };
   const telemetry = await startTelemetry({ ...about, ...config.telemetry });
   lifecycle.onDrain('pools', 'telemetry', () => telemetry.shutdown());
 
-  const { db, nats } = await connectEngines(config, lifecycle, log);
+  const { db, nats } = await connectEngines(config, release, { lifecycle, log });
   const announce = createKeyChangePublisher(nats, {
     subject: keyChangeSubject(config.nats.prefix),
     envelope: systemEnvelope(config.cell.id, 'worker'),
@@ -119,11 +121,12 @@ async function startComponents(config: WorkerConfig, lifecycle: Lifecycle, log: 
     host: config.restate.endpointHost,
     port: config.restate.endpointPort,
     sharePort: config.restate.endpointPort !== 0,
+    release,
     log,
   });
   lifecycle.onDrain('requests', 'restate endpoint', () => endpoint.close());
   const connection = await connectRestate(config, { lifecycle, log });
-  maintainRegistration(config, { ownUrl: endpoint.url, connection }, { lifecycle, log });
+  maintainRegistration(config, { ownUrl: endpoint.url, release, connection }, { db, lifecycle, log });
 
   const channels = eventChannels(config.nats.prefix);
   maintainStream(config, { nats, channels }, lifecycle, log);
@@ -152,6 +155,7 @@ async function startComponents(config: WorkerConfig, lifecycle: Lifecycle, log: 
   await startVolumes(config, { db, ...gated, lifecycle, log });
   startCaddySync(config, { db, lifecycle, log });
   startWebhooks(config, { db, lifecycle, log, holder, ...gated });
+  startInstallationMetrics({ db, lifecycle, log });
   startPeriodicWork(config, { db, nats, announce, keys, stripe, gated, lifecycle, log });
 }
 
@@ -184,10 +188,23 @@ function startPeriodicWork(config: WorkerConfig, deps: PeriodicWorkDeps): void {
   });
   lifecycle.onDrain('consumers', 'auditor', () => auditor.stop());
 
+  const { archiveAfterMonths, auditStatementTimeoutMs } = config.worker;
   const eventRetentionMs = config.worker.eventRetentionDays * DAY_MS;
   const issuer = invoiceIssuer(config.invoices.issuer, config.demo.isDemo);
   const recallMoney = createCreditRecall(config, nats);
-  const sweepDeps = { db, clock, log, ...gated, keys, payments, recallMoney, eventRetentionMs, issuer };
+  const sweepDeps = {
+    db,
+    clock,
+    log,
+    ...gated,
+    keys,
+    payments,
+    recallMoney,
+    eventRetentionMs,
+    issuer,
+    archiveAfterMonths,
+    auditStatementTimeoutMs,
+  };
   for (const sweep of startSweeps(sweepDeps)) {
     lifecycle.onDrain('consumers', 'sweep', () => sweep.stop());
   }
@@ -201,12 +218,13 @@ function mailerOf({ mail }: WorkerConfig): Mailer | null {
 
 async function connectEngines(
   config: WorkerConfig,
-  lifecycle: Lifecycle,
-  log: Logger,
+  release: string,
+  { lifecycle, log }: Pick<WorkerDeps, 'lifecycle' | 'log'>,
 ): Promise<Pick<WorkerDeps, 'db' | 'nats'>> {
   const ids = createIdSource({ clock: systemClock, cell: config.cell.id });
   const role = processRoles.worker;
-  const db = createDb({ ...config.postgres, applicationName: 'millrace-worker', role, ids, log });
+  const applicationName = sessionNameOf('worker', release);
+  const db = createDb({ ...config.postgres, applicationName, role, ids, log });
   lifecycle.onDrain('pools', 'postgres', () => db.close());
   lifecycle.addCheck({ name: 'postgres', required: true, check: () => db.ping() });
   await requireSchema(db);

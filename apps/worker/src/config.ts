@@ -81,6 +81,15 @@ const workerVariables = {
     expected: 'how often to audit the whole ledger, in hours, 1 to 8760',
     example: '24',
   },
+  archiveAfterMonths: {
+    env: 'MILLRACE_ARCHIVE_AFTER_MONTHS',
+    schema: values
+      .wholeNumber(0, 120)
+      .default(0)
+      .refine((months) => months === 0 || months >= 13),
+    expected: 'after how many months charges move to the archive, 13 to 120 (0: never)',
+    example: '18',
+  },
   auditStatementTimeoutMs: {
     env: 'MILLRACE_AUDIT_STATEMENT_TIMEOUT_MS',
     schema: values.wholeNumber(1_000, 86_400_000).default(600_000),

@@ -40,6 +40,7 @@ export const ungatedLoops: Readonly<Record<string, string>> = {
   'keep webhooks': 'Renews leases of deliveries in progress and starts none.',
   'measure webhooks': 'Reads sums for metrics.',
   'measure outbox': 'Reads sums for metrics.',
+  'record metrics of the installation': 'Reads sums for metrics.',
   // Loops of other processes.
   'gateway deadlines': 'Runs in gateways.',
   'gateway leases': 'Runs in gateways.',

@@ -5,6 +5,7 @@ import { makeDueInvoices } from '@millrace/core/invoices';
 import { expirePromos, type RecallCredit } from '@millrace/core/ledger';
 import { sweepDueShards } from '@millrace/core/metering';
 import type { Payments } from '@millrace/core/payments';
+import { createArchiver, deleteFinished } from '@millrace/core/retention';
 import { writeDueStatements } from '@millrace/core/suppliers';
 import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
@@ -24,6 +25,9 @@ export interface SweepOptions {
   readonly issuer: string;
   /** 0 keeps events forever. */
   readonly eventRetentionMs: number;
+  /** 0 archives nothing. */
+  readonly archiveAfterMonths: number;
+  readonly auditStatementTimeoutMs: number;
 }
 
 const DUE_KEYS_EVERY_MS = 5_000;
@@ -41,6 +45,7 @@ const MAINTENANCE_EVERY_MS = 5_000;
 const STATEMENTS_EVERY_MS = 300_000;
 const INVOICES_EVERY_MS = 300_000;
 const BATCH = 500;
+const ARCHIVE_BATCH = 2_000;
 /** Each item is a call to Stripe. */
 const PAYMENTS_BATCH = 50;
 
@@ -80,12 +85,30 @@ export function startSweeps(options: SweepOptions): Loop[] {
       makeDueInvoices(db, { log, limit: BATCH, issuer: options.issuer }),
     ),
     sweep('forget items of loops', RETENTION_EVERY_MS, createItemCleanup(db, BATCH)),
+    sweep('delete finished rows', RETENTION_EVERY_MS, () => deleteFinished(db, { log, limit: BATCH })),
     sweep('forget idempotency keys', RETENTION_EVERY_MS, () =>
       db.transaction({ name: 'forget idempotency keys', isolation: 'read committed' }, (tx) =>
         deleteExpiredOperations(tx, BATCH),
       ),
     ),
   ];
+  sweeps.push(
+    startLoop(
+      {
+        name: 'archive closed months',
+        clock,
+        log,
+        idleMs: RETENTION_EVERY_MS,
+        maxBackoffMs: RETENTION_EVERY_MS,
+      },
+      createArchiver(db, {
+        log,
+        afterMonths: options.archiveAfterMonths,
+        statementTimeoutMs: options.auditStatementTimeoutMs,
+        batch: ARCHIVE_BATCH,
+      }),
+    ),
+  );
   if (options.eventRetentionMs > 0) {
     const olderThanMs = options.eventRetentionMs;
     sweeps.push(

@@ -28,6 +28,7 @@ import {
   type IronicConnectionOptions,
   type IronicCredential,
 } from './ironic/index.ts';
+import { traceDriver } from './trace-driver.ts';
 import { createMockDriver, createPostgresStore, readMockDatabase, readMockLayout } from './mock/index.ts';
 
 /** Creates the driver of a cluster from its configuration, for every process that calls engines. */
@@ -60,6 +61,10 @@ export async function connectDriver(
   cluster: ClusterConnectionOptions,
   deps: ConnectDeps,
 ): Promise<ComputeDriver> {
+  return traceDriver(await openDriver(cluster, deps), cluster.name);
+}
+
+async function openDriver(cluster: ClusterConnectionOptions, deps: ConnectDeps): Promise<ComputeDriver> {
   const { db, clock, log } = deps;
   switch (cluster.driver) {
     case 'mock': {

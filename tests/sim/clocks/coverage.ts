@@ -32,6 +32,7 @@ export const withoutSweep: Readonly<Record<string, string>> = {
   'measure webhooks': 'only measures',
   'tell figures of suppliers': 'only measures',
   'tell fleet figures': 'only measures',
+  'record metrics of the installation': 'only measures',
   audit: 'only reads; PostgreSQL schedules it',
   // PostgreSQL takes, renews and checks the leases of these loops in SQL.
   'relay leases': 'clock_timestamp() in SQL',
@@ -44,6 +45,8 @@ export const withoutSweep: Readonly<Record<string, string>> = {
   'keep webhooks': 'clock_timestamp() in SQL',
   'forget old events': 'clock_timestamp() in SQL',
   'forget old notices': 'clock_timestamp() in SQL',
+  'delete finished rows': 'clock_timestamp() in SQL',
+  'archive closed months': 'now() in SQL; the database refuses months that are not closed',
 };
 
 /** Sweeps that run with wrong clocks without test data. A test checks that each other sweep would show a use of the process clock. */

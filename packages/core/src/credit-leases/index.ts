@@ -1,3 +1,4 @@
+export { recordLeaseMetrics } from './lender/lease-metrics.ts';
 export { leaseRules, serveCreditLeases } from './lender/serve-credit-leases.ts';
 export { startClosingAllLeases, listUnrecordedLeases, stopAdmission } from './lender/leases-after-restore.ts';
 export type { UnrecordedLease } from './lender/leases-after-restore.ts';

@@ -15,14 +15,8 @@ import {
   type RestoreState,
 } from './restore.store.ts';
 
-const blockedGauge = gauge(
-  'millrace_restore_blocked',
-  '1 while the database is restored to an earlier point and not confirmed by an operator.',
-);
-const unverifiedGauge = gauge(
-  'millrace_restore_unverified',
-  '1 until this worker has compared the database with a mark copy.',
-);
+const blockedGauge = gauge('millrace_restore_blocked');
+const unverifiedGauge = gauge('millrace_restore_unverified');
 
 export interface RestoreGuardOptions {
   readonly db: Db;

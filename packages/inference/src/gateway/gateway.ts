@@ -8,6 +8,7 @@ import { createCidrSet } from '@millrace/platform/http/client-ip';
 import type { MisroutedFinder } from '@millrace/platform/http/misrouted';
 import type { Limiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
+import { gauge, onScrape } from '@millrace/platform/telemetry';
 import type { Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import type { KeyFeed } from '../key-feed/index.ts';
@@ -69,6 +70,8 @@ export interface Gateway {
   /** Closes only resources that the gateway created, not those in its options. */
   close(): Promise<void>;
 }
+
+const openResponses = gauge('millrace_gateway_open_responses');
 
 const checkIntervalMs = 250;
 const drainPollMs = 20;
@@ -136,6 +139,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     health: options.health ?? (() => false),
     misrouted: options.misrouted ?? (() => null),
   });
+  const endScrapes = onScrape(() => openResponses.record(open.size));
   const loops: Loop[] = [
     startLoop({ name: 'gateway deadlines', clock, log, idleMs: checkIntervalMs }, async () => {
       checkInFlight(running, deps);
@@ -177,6 +181,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       await closed;
     },
     async close() {
+      endScrapes();
       await Promise.all(loops.map((loop) => loop.stop()));
       server.closeAllConnections();
       await upstreams.close();

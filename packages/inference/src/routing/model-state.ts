@@ -5,6 +5,7 @@ import { clampRetryAfterMs, type RouterLimits } from './limits.ts';
 import { WaitQueue } from './wait-queue.ts';
 import { RetryBudget } from './retry-budget.ts';
 import type { NoRoute, DeploymentPriceOf, Route, RouteRequest } from './router-types.ts';
+import type { EngineMetrics } from './engine-metrics.ts';
 import type { DeploymentMonitor } from './deployment-monitor.ts';
 
 /** A request in the wait queue of a model. */
@@ -19,6 +20,7 @@ export interface QueuedRequest {
 export interface MonitoredDeployment extends Candidate {
   readonly state: DeploymentState;
   readonly watch: DeploymentMonitor;
+  readonly metrics: EngineMetrics;
 }
 
 /** One version of a model's entry in the key feed, with its deployments. */

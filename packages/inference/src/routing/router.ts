@@ -3,6 +3,7 @@ import type { Clock } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
 import { candidateOf, chooseDeployment, NO_CAPACITY, NO_DEPLOYMENT } from './choose-deployment.ts';
 import { DeploymentState } from './deployment-state.ts';
+import { EngineMetrics, recordQueueTime, type QueueOutcome } from './engine-metrics.ts';
 import { hashText, mix32 } from './hash.ts';
 import { clampRetryAfterMs, routerLimits, type RouterLimits } from './limits.ts';
 import { ModelState } from './model-state.ts';
@@ -100,19 +101,20 @@ class DefaultRouter implements Router {
         resolve(model.full());
         return;
       }
-      const leave = (): void => {
+      const leave = (outcome: QueueOutcome): void => {
+        recordQueueTime(entry.name, outcome, this.#clock.monotonicMs() - nowMs);
         cancelTimer();
         signal.removeEventListener('abort', onAbort);
         if (model.line.size === 0) this.#withLine.delete(model);
       };
       const settle = (route: Route): void => {
-        leave();
+        leave(route.outcome === 'to' ? 'served' : 'refused');
         resolve(route);
       };
       const waiter: QueuedRequest = { orgId: request.orgId, key, request, priceOf, settle };
       const onAbort = (): void => {
         model.line.remove(waiter);
-        leave();
+        leave('left');
         reject(signal.reason);
       };
       const cancelTimer = this.#clock.after(this.#limits.line.maxWaitMs, () => {
@@ -230,21 +232,22 @@ class DefaultRouter implements Router {
     const model = this.#models.get(name) ?? new ModelState(this.#limits);
     this.#models.set(name, model);
     model.lastUsedMs = nowMs;
-    const deployments = entry.deployments.map((deployment) => this.#entryOf(deployment, nowMs));
+    const deployments = entry.deployments.map((deployment) => this.#entryOf(entry.name, deployment, nowMs));
     const placement = { entry, model, deployments };
     model.latest = placement;
     this.#placements.set(entry, placement);
     return placement;
   }
 
-  #entryOf(entry: DeploymentEntry, nowMs: number): MonitoredDeployment {
+  #entryOf(model: string, entry: DeploymentEntry, nowMs: number): MonitoredDeployment {
+    const metrics = new EngineMetrics(model, entry.engine);
     // Another address is another server: the state of the old one does not apply.
     const name = `${entry.id} ${entry.engine} ${entry.address}`;
     const known = this.#deployments.get(name);
     if (known !== undefined) {
       known.state.lastUsedMs = nowMs;
       known.watch.entry = entry;
-      return { ...candidateOf(entry, known.state), ...known };
+      return { ...candidateOf(entry, known.state), ...known, metrics };
     }
     const { breaker, measuresLastMs, probe } = this.#limits;
     const state = new DeploymentState({ breaker, measuresLastMs, readingsLastMs: probe.everyMs * 3 });
@@ -255,7 +258,7 @@ class DefaultRouter implements Router {
     });
     if (this.#isClosed) watch.close();
     this.#deployments.set(name, { state, watch });
-    return { ...candidateOf(entry, state), state, watch };
+    return { ...candidateOf(entry, state), state, watch, metrics };
   }
 
   #remove(beforeMs: number): void {

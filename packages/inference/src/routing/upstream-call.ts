@@ -35,6 +35,7 @@ export class DeploymentCall implements UpstreamCall {
     this.#firstByteAtMs = this.#host.clock.monotonicMs();
     const wasTrial = this.#isTrial;
     this.#isTrial = false;
+    this.#entry.metrics.firstByte(this.#firstByteAtMs - this.#startedAtMs);
     this.#entry.state.firstByte(this.#firstByteAtMs - this.#startedAtMs, wasTrial, this.#firstByteAtMs);
     // The breaker closed, so queued requests can use this deployment.
     if (wasTrial) this.#host.onEnd(this.#model);
@@ -44,8 +45,10 @@ export class DeploymentCall implements UpstreamCall {
     if (this.#isOver) return;
     this.#isOver = true;
     const nowMs = this.#host.clock.monotonicMs();
-    const { state, watch } = this.#entry;
+    const { state, watch, metrics } = this.#entry;
     if (outcome === 'ok') state.produced(tokens, nowMs - (this.#firstByteAtMs ?? this.#startedAtMs), nowMs);
+    const streamMs = this.#firstByteAtMs === null ? null : nowMs - this.#firstByteAtMs;
+    metrics.end(outcome, nowMs - this.#startedAtMs, streamMs, tokens);
     state.end(outcome, this.#isTrial, nowMs);
     this.#model.callEnded(nowMs - this.#startedAtMs, nowMs);
     if (outcome === 'failed') watch.lookNow();

@@ -1,5 +1,6 @@
 import type { UsageEvent } from '@millrace/core/inference';
 import { SimulatedClock } from '@millrace/platform/clock';
+import type { Envelope } from '@millrace/platform/envelope';
 import { createLogger } from '@millrace/platform/log';
 import { describe, expect, it } from 'vitest';
 import { createUsageReporter, type UsageReporter } from './usage-reporter.ts';
@@ -10,12 +11,19 @@ const log = createLogger({ name: 'reporter', level: 'silent' });
 /** In-memory stream that deduplicates by message id and can be unreachable or lose its acknowledgements. */
 function createStream() {
   const stored = new Map<string, readonly UsageEvent[]>();
+  const traceparents: (string | null)[] = [];
   let state: 'up' | 'away' | 'answers get lost' = 'up';
   return {
     set: (to: typeof state) => void (state = to),
     messages: () => [...stored.values()],
     events: () => [...stored.values()].flat(),
-    publish: async (_: string, payload: unknown, { messageId }: { messageId: string }) => {
+    traceparents,
+    publish: async (
+      _: string,
+      payload: unknown,
+      { messageId, envelope }: { messageId: string; envelope: Envelope },
+    ) => {
+      traceparents.push(envelope.traceparent);
       if (state === 'away') throw new Error('no answer');
       const duplicate = stored.has(messageId);
       if (!duplicate) stored.set(messageId, (payload as { events: UsageEvent[] }).events);
@@ -49,6 +57,22 @@ function setUp(options: { maxUnacknowledged?: number; closeMs?: number } = {}) {
 const ids = (events: readonly UsageEvent[]): string[] => events.map(({ requestId }) => requestId);
 
 describe('usage reporter', () => {
+  it('sends at most one sampled request in a message, with its traceparent in the header', async () => {
+    const { stream, clock, reporter } = setUp();
+    const traces = [undefined, 'trace-1', undefined, 'trace-2'];
+    const events = traces.map((traceparent) => {
+      const event = usageEventOf({});
+      reporter.report(event, () => undefined, traceparent);
+      return event;
+    });
+    await clock.advance(5);
+    expect(stream.messages()).toEqual([events.slice(0, 3), events.slice(3)]);
+    expect(stream.traceparents).toEqual(['trace-1', 'trace-2']);
+    reporter.report(usageEventOf({}), () => undefined);
+    await clock.advance(5);
+    expect(stream.traceparents.at(-1)).toBeNull();
+  });
+
   it('batches events of a few milliseconds into one message and calls back after each is stored', async () => {
     const { stream, clock, confirmed, report } = setUp();
     const reported = report(3);

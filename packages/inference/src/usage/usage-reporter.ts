@@ -13,8 +13,8 @@ import { counter, gauge } from '@millrace/platform/telemetry';
 export interface UsageReporter {
   /** Too many events wait for the stream: admit no new request. */
   isFull(): boolean;
-  /** The one `final` event of a request. `stored` is called once, after which the reservation may be settled. */
-  report(event: UsageEvent, stored: () => void): void;
+  /** The one `final` event of a request. `stored` is called once, after which the reservation may be settled. With the trace of a sampled request. */
+  report(event: UsageEvent, stored: () => void, traceparent?: string): void;
   /** Progress of a long request. Only the newest checkpoint per request is kept, and it may be lost. */
   checkpoint(event: UsageEvent): void;
   /** Sends the remaining events and waits until they are stored or `closeMs` has passed. */
@@ -45,16 +45,14 @@ const publishTimeoutMs = 5_000;
 const firstRetryMs = 100;
 const maxRetryMs = 1_000;
 
-const events = counter('millrace_usage_events_total', 'Usage events by outcome.');
-const failures = counter(
-  'millrace_usage_publish_failures_total',
-  'Failed attempts to publish a usage message.',
-);
-const waiting = gauge('millrace_usage_unacknowledged', 'Usage events that the stream has not stored yet.');
+const events = counter('millrace_usage_events_total');
+const failures = counter('millrace_usage_publish_failures_total');
+const waiting = gauge('millrace_usage_unacknowledged');
 
 interface Queued {
   readonly event: UsageEvent;
   readonly stored: () => void;
+  readonly traceparent: string | undefined;
 }
 
 export function createUsageReporter(options: UsageReporterOptions): UsageReporter {
@@ -91,9 +89,9 @@ class BatchingUsageReporter implements UsageReporter {
     return this.#unacknowledged >= (this.#options.maxUnacknowledged ?? defaultMaxUnacknowledged);
   }
 
-  report(event: UsageEvent, stored: () => void): void {
+  report(event: UsageEvent, stored: () => void, traceparent?: string): void {
     this.#checkpoints.delete(event.requestId);
-    this.#queued.push({ event, stored });
+    this.#queued.push({ event, stored, traceparent });
     this.#unacknowledged += 1;
     this.#gather();
   }
@@ -131,8 +129,20 @@ class BatchingUsageReporter implements UsageReporter {
     this.#isDue = this.#hasMore;
   }
 
+  /** A message has one header for a trace, so it contains at most one sampled request. */
+  #nextMessageSize(): number {
+    let sampled = 0;
+    for (let size = 0; size < Math.min(this.#queued.length, eventsPerMessage); size += 1) {
+      if (this.#queued[size]?.traceparent === undefined) continue;
+      sampled += 1;
+      if (sampled === 2) return size;
+    }
+    return eventsPerMessage;
+  }
+
   async #send(): Promise<void> {
-    const finals = this.#queued.splice(0, eventsPerMessage);
+    const finals = this.#queued.splice(0, this.#nextMessageSize());
+    const traceparent = finals.find((each) => each.traceparent !== undefined)?.traceparent ?? null;
     const taken = finals.map(({ event }) => event);
     for (const [requestId, event] of this.#checkpoints) {
       if (taken.length >= eventsPerMessage) break;
@@ -142,7 +152,7 @@ class BatchingUsageReporter implements UsageReporter {
     this.#messages += 1;
     this.#underWay += 1;
     try {
-      await this.#store({ events: taken }, `usage:${this.#run}:${this.#messages}`);
+      await this.#store({ events: taken }, `usage:${this.#run}:${this.#messages}`, traceparent);
       for (const { stored } of finals) this.#settle(stored);
       events.add(finals.length, { outcome: 'stored' });
     } catch {
@@ -159,12 +169,13 @@ class BatchingUsageReporter implements UsageReporter {
   }
 
   /** Resolves when the stream has stored the message; rejects only after `close` timed out. */
-  async #store(payload: unknown, messageId: string): Promise<void> {
+  async #store(payload: unknown, messageId: string, traceparent: string | null): Promise<void> {
     const { nats, clock, log } = this.#options;
+    const envelope = traceparent === null ? this.#envelope : { ...this.#envelope, traceparent };
     for (let retryMs = firstRetryMs; ; retryMs = Math.min(2 * retryMs, maxRetryMs)) {
       this.#givenUp.signal.throwIfAborted();
       try {
-        const publishOptions = { messageId, envelope: this.#envelope, timeoutMs: publishTimeoutMs };
+        const publishOptions = { messageId, envelope, timeoutMs: publishTimeoutMs };
         await nats.publish(this.#subject, payload, publishOptions);
         this.#isFailing = false;
         return;

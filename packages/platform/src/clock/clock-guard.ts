@@ -2,14 +2,8 @@ import type { Logger } from '../log/index.ts';
 import { gauge } from '../telemetry/index.ts';
 import type { RemoteClock, Skew } from './remote-clock.ts';
 
-const skewGauge = gauge(
-  'millrace_clock_skew_seconds',
-  'Wall clock of this process minus the reference clock; positive is ahead',
-);
-const skewedGauge = gauge(
-  'millrace_clock_wrong',
-  '1 while the clock of this process is too wrong to charge, end or delete',
-);
+const skewGauge = gauge('millrace_clock_skew_seconds');
+const skewedGauge = gauge('millrace_clock_wrong');
 
 /** Above this skew a process does not charge, end or delete. */
 const MAX_SKEW_MS = 2_000;

@@ -5,13 +5,9 @@ import { contextFromTraceparent, histogram } from '../telemetry/index.ts';
 import { clientIp } from './client-ip.ts';
 import { demoHeader } from './demo-header.ts';
 import type { ServerContext } from './server-context.ts';
-import { setState, stateOf } from './request-state.ts';
+import { setState, stateOf, type RequestState } from './request-state.ts';
 
-const duration = histogram(
-  'http_server_request_duration_seconds',
-  'Duration from the request to the end of its response.',
-  { buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] },
-);
+const duration = histogram('http_server_request_duration_seconds');
 
 /** Runs first for every request: assigns its id, client address, span and logger. */
 export function beginRequest(server: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
@@ -68,9 +64,7 @@ export function endRequest(server: ServerContext, request: FastifyRequest, reply
   const operation = state.operation?.id ?? 'none';
   const status = reply.raw.statusCode;
   duration.record(msToSeconds(tookMs), { operation, method: request.method, status });
-  state.span.setAttributes({ 'http.response.status_code': status, 'millrace.operation': operation });
-  if (state.operation !== null) state.span.updateName(`${request.method} ${state.operation.path}`);
-  if (status >= 500) state.span.setStatus({ code: SpanStatusCode.ERROR });
+  if (state.span.isRecording()) describeResponse(state, request.method, status);
   state.span.end();
   // Probes arrive every few seconds, so their routes log successes at level debug.
   const quiet = request.routeOptions.logLevel === 'debug' && status < 400;
@@ -88,6 +82,15 @@ export function endRequest(server: ServerContext, request: FastifyRequest, reply
     },
     'request',
   );
+}
+
+function describeResponse({ span, operation }: RequestState, method: string, status: number): void {
+  span.setAttributes({ 'http.request.method': method, 'http.response.status_code': status });
+  if (operation !== null) {
+    span.setAttributes({ 'http.route': operation.path, 'millrace.operation': operation.id });
+    span.updateName(`${method} ${operation.path}`);
+  }
+  if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
 /** The path without the query, which contains tokens in links of emails and redirects of OIDC providers. */

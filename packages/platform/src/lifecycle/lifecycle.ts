@@ -1,11 +1,15 @@
 import type { Timer } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
+import { gauge, onScrape } from '../telemetry/index.ts';
 import { createCheckRunner } from './health.ts';
 import type { HealthReport, LifecycleState, ReadinessCheck } from './health.ts';
 
 /** Phases of a drain: refuse connections, end requests, stop consumers and loops, close the pools. */
 export const drainPhases = ['accept', 'requests', 'consumers', 'pools'] as const;
 export type DrainPhase = (typeof drainPhases)[number];
+
+const readyGauge = gauge('millrace_ready');
+const failingGauge = gauge('millrace_check_failing');
 
 export interface LifecycleOptions {
   readonly clock: Timer;
@@ -47,6 +51,15 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   const draining = new AbortController();
   let state: LifecycleState = 'starting';
   let drain: Promise<boolean> | undefined;
+  let endScrapes = (): void => undefined;
+
+  async function ready(): Promise<HealthReport> {
+    const wasRunning = state === 'running';
+    const results = await checks.run();
+    const failed = Object.values(results).filter((result) => !result.ok);
+    const isReady = wasRunning && state === 'running' && !failed.some((result) => result.required);
+    return { ready: isReady, degraded: isReady && failed.length > 0, state, checks: results };
+  }
 
   /** A process that did not finish its start has no requests to serve, so it does not wait. */
   async function waitAsLameDuck(reason: string): Promise<void> {
@@ -75,6 +88,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
       clean &&= ended;
     }
     state = 'stopped';
+    endScrapes();
     log.info({ reason, clean, tookMs: Math.round(clock.monotonicMs() - startedMs) }, 'drained');
     return clean;
   }
@@ -88,18 +102,20 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
     addCheck: checks.add,
     onDrain: (phase, name, run) => steps.push({ phase, name, run }),
     started: () => {
-      if (state === 'starting') state = 'running';
+      if (state !== 'starting') return;
+      state = 'running';
+      endScrapes = onScrape(async () => recordHealth(await ready()));
     },
     live: () => state !== 'stopped',
-    ready: async () => {
-      const wasRunning = state === 'running';
-      const results = await checks.run();
-      const failed = Object.values(results).filter((result) => !result.ok);
-      const ready = wasRunning && state === 'running' && !failed.some((result) => result.required);
-      return { ready, degraded: ready && failed.length > 0, state, checks: results };
-    },
+    ready,
     shutdown: (reason) => (drain ??= runDrain(reason)),
   };
+}
+
+function recordHealth({ ready, checks }: HealthReport): void {
+  readyGauge.record(ready ? 1 : 0);
+  for (const [check, { ok, required }] of Object.entries(checks))
+    failingGauge.record(ok ? 0 : 1, { check, required });
 }
 
 /** Later phases run even if an earlier one timed out, because pools must close in any case. */

@@ -17,11 +17,8 @@ export interface LimiterOptions {
   readonly timeoutMs?: number;
 }
 
-const uncountedCounter = counter(
-  'millrace_limiter_uncounted_total',
-  'Calls admitted uncounted because Valkey did not respond.',
-);
-const rejectedCounter = counter('millrace_limiter_refused_total', 'Refused calls by policy.');
+const uncountedCounter = counter('millrace_limiter_uncounted_total');
+const rejectedCounter = counter('millrace_limiter_refused_total');
 
 const defaultTimeoutMs = 250;
 /** The interval of warnings while Valkey is unavailable. */

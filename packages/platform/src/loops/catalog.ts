@@ -15,6 +15,9 @@ export const loopCatalog: Readonly<Record<string, LoopEntry>> = {
   'carry out what balances require': ['carry out what balances require'],
   'freeze unpaid volumes': ['freeze unpaid volumes'],
   'forget idempotency keys': 'One statement that deletes rows by age.',
+  'delete finished rows':
+    'One statement for each table that deletes rows by age; a failing one stops no other.',
+  'archive closed months': 'Moves batches of the ledger in the order of time, whole or not at all.',
   'forget old events': 'One statement that deletes rows by age.',
   'forget samples and consoles': 'Statements that delete rows by age.',
   'forget items of loops': 'One statement that deletes rows by age, and one that counts.',
@@ -34,6 +37,7 @@ export const loopCatalog: Readonly<Record<string, LoopEntry>> = {
   'read cluster': 'One loop for each cluster, with a deadline for each call.',
   'listen to cluster': 'One loop for each cluster, which only waits for events.',
   'tell fleet figures': 'Only reads sums for metrics.',
+  'record metrics of the installation': 'Only reads sums for metrics.',
   // volumes
   'look at storage nodes': ['look at storage nodes', 'remove leftover volumes'],
   'bring volumes about': ['bring volumes about'],

@@ -14,5 +14,5 @@ export {
   type ItemWork,
   type RunReport,
 } from './item-runner.ts';
-export { isItemAvailable } from './loop-items.store.ts';
+export { isItemAvailable, measureFailingLoops } from './loop-items.store.ts';
 export { createItemCleanup } from './item-cleanup.ts';

@@ -2,10 +2,7 @@ import type { Db } from '../db/index.ts';
 import { gauge } from '../telemetry/index.ts';
 import { countFailingItems, deleteStaleItems } from './loop-items.store.ts';
 
-const failing = gauge(
-  'millrace_loop_items_failing',
-  'Failed items that wait for their next attempt, by loop; every worker reports the same value',
-);
+const failing = gauge('millrace_loop_items_failing');
 
 /** An item that was due for this long without being taken no longer exists. */
 const STALE_MS = 7 * 86_400_000;

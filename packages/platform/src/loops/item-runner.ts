@@ -17,10 +17,7 @@ import {
 } from './loop-items.store.ts';
 import { runSplittingOnFailure } from './split-batch.ts';
 
-const failures = counter(
-  'millrace_loop_item_failures_total',
-  'Items of a loop that failed and were postponed, by loop and kind (error or late)',
-);
+const failures = counter('millrace_loop_item_failures_total');
 
 export interface ItemRunnerOptions {
   /** Measures the time of items. Defaults to the machine's clock; rows in `db` use the clock of transactions. */

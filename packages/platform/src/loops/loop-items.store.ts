@@ -140,6 +140,24 @@ export async function deleteStaleItems(tx: Tx, before: Date, limit: number): Pro
   return rows.length;
 }
 
+/** Loops with failing items, and since when the first of them fails. */
+export async function measureFailingLoops(
+  reader: Reader,
+): Promise<readonly { readonly loop: string; readonly items: number; readonly failingSince: Date }[]> {
+  const rows = await reader.kysely
+    .selectFrom('loop_items')
+    .select((of) => [
+      'loop',
+      sql<number>`count(*)::int`.as('items'),
+      of.fn.min('failing_since').$castTo<Date>().as('failingSince'),
+    ])
+    .where('failures', '>', 0)
+    .groupBy('loop')
+    .orderBy('loop')
+    .execute();
+  return rows;
+}
+
 export async function countFailingItems(
   reader: Reader,
 ): Promise<readonly { readonly loop: string; readonly items: number }[]> {

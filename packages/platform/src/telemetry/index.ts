@@ -2,5 +2,12 @@ export { activeTraceparent, contextFromTraceparent, runWithTraceparent } from '.
 export type { Traceparent } from './traceparent.ts';
 export { startTelemetry } from './telemetry.ts';
 export type { Telemetry, TelemetryOptions } from './telemetry.ts';
-export { counter, gauge, histogram, inSpan } from './instruments.ts';
+export { counter, gauge, histogram, inChildSpan, inSpan } from './instruments.ts';
 export type { CounterMetric, RecordableMetric, SpanOptions } from './instruments.ts';
+export { preparedHistogram } from './prepared-instruments.ts';
+export type { Recorder } from './prepared-instruments.ts';
+export { onScrape } from './collectors.ts';
+export { isListed, metricCatalogue, metricProcesses, metricSections } from './catalogue/index.ts';
+export type { MetricDefinition, MetricProcess } from './catalogue/index.ts';
+export { continueTrace, startTrace } from './recorded-span.ts';
+export type { RecordedSpan, RecordedSpanOptions } from './recorded-span.ts';

@@ -3,17 +3,20 @@ import { afterEach, expect, test } from 'vitest';
 import {
   activeTraceparent,
   contextFromTraceparent,
+  continueTrace,
   counter,
   gauge,
   histogram,
+  inChildSpan,
   inSpan,
   runWithTraceparent,
   startTelemetry,
+  startTrace,
 } from './index.ts';
 import type { Telemetry, TelemetryOptions } from './index.ts';
 
 // Declared before telemetry starts, as modules do.
-const early = counter('test_early_total', 'Made before the start.');
+const early = counter('millrace_mails_total');
 
 let running: Telemetry | undefined;
 afterEach(async () => {
@@ -77,13 +80,13 @@ test('inSpan marks and ends a failing span and rethrows the error', async () => 
 
 test('startTelemetry serves metrics on loopback, including those declared before the start', async () => {
   await start();
-  early.add(2, { outcome: 'ok' });
-  gauge('test_depth', 'A level.').record(5);
-  histogram('test_wait_seconds', 'A wait.', { buckets: [0.1, 1] }).record(0.5);
+  early.add(2, { outcome: 'sent' });
+  gauge('millrace_outbox_waiting').record(5);
+  histogram('millrace_webhook_attempt_seconds').record(0.5);
   const text = await scrape();
-  expect(text).toContain('test_early_total{outcome="ok"} 2');
-  expect(text).toContain('test_depth 5');
-  expect(text).toMatch(/test_wait_seconds_bucket\{le="1"\} 1/);
+  expect(text).toContain('millrace_mails_total{outcome="sent"} 2');
+  expect(text).toContain('millrace_outbox_waiting 5');
+  expect(text).toMatch(/millrace_webhook_attempt_seconds_bucket\{le="1"\} 1/);
   const other = await fetch(`http://127.0.0.1:${running?.prometheusPort}/`);
   expect(other.status).toBe(404);
 });
@@ -104,10 +107,49 @@ test('startTelemetry records only the given share of traces', async () => {
   expect(exporter.getFinishedSpans()).toEqual([]);
 });
 
+test('startTelemetry records no trace of a process without a collector', async () => {
+  await start({ spanProcessors: [] });
+  expect(startTrace('request', {})).toBeNull();
+  await inSpan('outer', {}, async () => {
+    expect(activeTraceparent()).toMatch(/-00$/);
+  });
+});
+
+const caller = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+
+test('startTrace links the trace of its caller and does not join it', async () => {
+  const exporter = await start();
+  const root = startTrace('request', { kind: 'server', linked: caller });
+  root?.child('part').end('timeout');
+  root?.end();
+  const [part, request] = exporter.getFinishedSpans();
+  expect(request?.parentSpanContext).toBeUndefined();
+  expect(request?.spanContext().traceId).not.toBe('a'.repeat(32));
+  expect(request?.links.map(({ context }) => context.traceId)).toEqual(['a'.repeat(32)]);
+  expect(part?.parentSpanContext?.spanId).toBe(request?.spanContext().spanId);
+  expect(part?.attributes).toEqual({ 'error.type': 'timeout' });
+});
+
+test('continueTrace follows the decision of the sender', async () => {
+  const exporter = await start();
+  expect(continueTrace(null, 'charge', {})).toBeNull();
+  expect(continueTrace('rubbish', 'charge', {})).toBeNull();
+  expect(continueTrace(caller.replace(/01$/, '00'), 'charge', {})).toBeNull();
+  continueTrace(caller, 'charge', {})?.end();
+  expect(exporter.getFinishedSpans().map((span) => span.spanContext().traceId)).toEqual(['a'.repeat(32)]);
+});
+
+test('inChildSpan starts no trace of its own', async () => {
+  const exporter = await start();
+  await inChildSpan('poll', {}, async (span) => expect(span).toBeNull());
+  await inSpan('outer', {}, () => inChildSpan('inner', {}, async (span) => expect(span).not.toBeNull()));
+  expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual(['inner', 'outer']);
+});
+
 test('startTelemetry can start again after a shutdown', async () => {
   await start();
   await running?.shutdown();
   await start();
-  early.add(1);
-  expect(await scrape()).toContain('test_early_total 1');
+  early.add(1, { outcome: 'sent' });
+  expect(await scrape()).toContain('millrace_mails_total{outcome="sent"} 1');
 });

@@ -5,6 +5,7 @@ import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import {
+  AlwaysOffSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
   TraceIdRatioBasedSampler,
@@ -12,6 +13,9 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { SpanProcessor } from '@opentelemetry/sdk-trace';
 import { ratio } from '../money/index.ts';
+import { collectAll } from './collectors.ts';
+import { preparedMetrics } from './prepared-instruments.ts';
+import { observeProcess } from './process-collector.ts';
 import {
   checkMonitorToken,
   missingTokenHeaders,
@@ -23,6 +27,8 @@ export interface TelemetryOptions {
   /** The `service.name`: `api`, `worker`. */
   readonly service: string;
   readonly version: string;
+  /** Null if it is unknown. */
+  readonly commit?: string | null;
   readonly cell: number;
   /** The port of the Prometheus endpoint; null serves none. */
   readonly prometheusPort: number | null;
@@ -53,20 +59,31 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
     'service.version': options.version,
     'millrace.cell': options.cell,
   });
+  const spanProcessors = [...(await exporters(options.otlpUrl)), ...(options.spanProcessors ?? [])];
   const tracerProvider = new TracerProvider({
     resource,
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(share) }),
-    spanProcessors: [...(await exporters(options.otlpUrl)), ...(options.spanProcessors ?? [])],
+    // Without a collector the spans would be discarded, so none are recorded.
+    sampler:
+      spanProcessors.length === 0
+        ? new AlwaysOffSampler()
+        : new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(share) }),
+    spanProcessors,
   });
   // The exporter's own server would listen on every interface, so it only renders.
-  const prometheus = new PrometheusExporter({ preventServerStart: true, withoutScopeInfo: true });
+  const prometheus = new PrometheusExporter({
+    preventServerStart: true,
+    withoutScopeInfo: true,
+    metricProducers: [preparedMetrics],
+  });
   const meterProvider = new MeterProvider({ resource, readers: [prometheus] });
 
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   trace.setGlobalTracerProvider(tracerProvider);
-  metrics.setGlobalMeterProvider(meterProvider);
+  // Without an endpoint the metrics would never be read, so instruments do nothing.
+  if (options.prometheusPort !== null) metrics.setGlobalMeterProvider(meterProvider);
 
+  const endObservation = observeProcess({ ...options, commit: options.commit ?? null });
   const endpoint =
     options.prometheusPort === null
       ? null
@@ -75,6 +92,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
     prometheusPort: endpoint?.port ?? null,
     shutdown: async () => {
       await endpoint?.close();
+      endObservation();
       await tracerProvider.shutdown();
       await meterProvider.shutdown();
       for (const api of [trace, metrics, propagation, context]) api.disable();
@@ -96,7 +114,7 @@ function servePrometheus(
   return startMonitorServer({ host, port }, (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') return false;
     if (checkMonitorToken(token, request.headers.authorization) === 'right')
-      exporter.getMetricsRequestHandler(request, response);
+      void collectAll().then(() => exporter.getMetricsRequestHandler(request, response));
     else response.writeHead(401, missingTokenHeaders).end();
     return true;
   });

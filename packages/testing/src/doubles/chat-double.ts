@@ -27,6 +27,7 @@ export interface ChatDouble {
 export interface ReceivedRequest {
   readonly path: string;
   readonly authorization: string | null;
+  readonly traceparent: string | null;
   readonly body: DoubleBody;
 }
 
@@ -130,7 +131,8 @@ async function respond(state: State, request: IncomingMessage, response: ServerR
     return sendJson(response, 401, state.style.failure(401, 'Unauthorized'));
   }
   const body = await readBody(request);
-  state.received.push({ path, authorization, body });
+  const traceparent = String(request.headers['traceparent'] ?? '') || null;
+  state.received.push({ path, authorization, traceparent, body });
   const failure = state.failures.shift() ?? null;
   if (failure === 'silent') return;
   if (failure === 'overloaded') return sendJson(response, 429, state.style.failure(429, 'Too many requests'));

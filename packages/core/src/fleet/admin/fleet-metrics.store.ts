@@ -30,6 +30,8 @@ export interface GpuCounts {
   readonly free: number;
   /** GPUs of rentals and instances, including those that are being released. */
   readonly allocated: number;
+  /** GPUs of nodes that are offline or quarantined. */
+  readonly faulty: number;
 }
 
 export async function countGpus(reader: Reader): Promise<readonly GpuCounts[]> {
@@ -40,22 +42,25 @@ export async function countGpus(reader: Reader): Promise<readonly GpuCounts[]> {
     total: bigint;
     free: bigint;
     allocated: bigint;
+    faulty: bigint;
   }>`
     select region, gpu_type, mode, sum(gpus_total)::bigint as total,
            coalesce(sum(gpus_free) filter (where placeable), 0)::bigint as free,
-           sum(gpus_allocated)::bigint as allocated
+           sum(gpus_allocated)::bigint as allocated,
+           coalesce(sum(gpus_total) filter (where node.status in ('node_offline', 'node_quarantined')), 0)::bigint as faulty
       from node_capacity as capacity
       join nodes as node on node.id = capacity.node_id
      where gpu_type is not null and node.status <> 'node_removed'
      group by region, gpu_type, mode
   `.execute(reader.kysely);
-  return rows.map(({ region, gpu_type: gpuType, mode, total, free, allocated }) => ({
+  return rows.map(({ region, gpu_type: gpuType, mode, ...counts }) => ({
     region,
     gpuType,
     mode,
-    total: Number(total),
-    free: Number(free),
-    allocated: Number(allocated),
+    total: Number(counts.total),
+    free: Number(counts.free),
+    allocated: Number(counts.allocated),
+    faulty: Number(counts.faulty),
   }));
 }
 

@@ -2,23 +2,20 @@ import { machineStateNames } from '@millrace/contract';
 import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Mode } from '@millrace/platform/envelope';
 import type { Logger } from '@millrace/platform/log';
 import { msToSeconds } from '@millrace/platform/money';
 import { gauge } from '@millrace/platform/telemetry';
 import { countGpus, countNodes, countOverdueDrains } from './fleet-metrics.store.ts';
 import { listObservations } from '../inventory/cluster-observation.store.ts';
 
-const nodesGauge = gauge('millrace_fleet_nodes', 'Nodes by status');
-const gpusGauge = gauge('millrace_fleet_gpus', 'GPUs that are present, by region, type and mode');
-const freeGauge = gauge('millrace_fleet_gpus_free', 'GPUs that can be sold now, by region, type and mode');
-const overdueGauge = gauge(
-  'millrace_fleet_drains_overdue',
-  'Draining nodes that still have allocations after the deadline of the drain',
-);
-const readAgeGauge = gauge(
-  'millrace_fleet_read_age_seconds',
-  'Time since the inventory of a cluster was last read, for the clusters with the longest time',
-);
+const nodesGauge = gauge('millrace_fleet_nodes');
+const gpusGauge = gauge('millrace_fleet_gpus');
+const freeGauge = gauge('millrace_fleet_gpus_free');
+const soldGauge = gauge('millrace_fleet_gpus_sold');
+const faultyGauge = gauge('millrace_fleet_gpus_faulty');
+const overdueGauge = gauge('millrace_fleet_drains_overdue');
+const readAgeGauge = gauge('millrace_fleet_read_age_seconds');
 
 /** Bounds the label values: beyond this number only the clusters with the oldest reads are shown. */
 const CLUSTER_LABELS_MAX = 200;
@@ -30,7 +27,7 @@ const CLUSTER_LABELS_MAX = 200;
 export class FleetMetrics {
   readonly #db: Db;
   /** Recorded before: a label set that disappears is recorded as 0, or its last value would stay. */
-  readonly #gpuKinds = new Map<string, { region: string; gpuType: string; mode: string }>();
+  readonly #gpuKinds = new Map<string, { region: string; gpuType: string; mode: Mode }>();
   #clusters = new Set<string>();
 
   constructor(db: Db) {
@@ -47,16 +44,19 @@ export class FleetMetrics {
 
   async #recordGpus(): Promise<void> {
     const figures = new Map(
-      (await countGpus(this.#db)).map(({ region, gpuType, mode, total, free }) => {
+      (await countGpus(this.#db)).map(({ region, gpuType, mode, ...counts }) => {
         const kind = { region, gpuType, mode };
-        return [JSON.stringify(kind), { kind, total, free }];
+        return [JSON.stringify(kind), { kind, ...counts }];
       }),
     );
     for (const [key, { kind }] of figures) this.#gpuKinds.set(key, kind);
     for (const [key, { region, gpuType, mode }] of this.#gpuKinds) {
       const attributes = { region, gpu_type: gpuType, mode };
-      gpusGauge.record(figures.get(key)?.total ?? 0, attributes);
-      freeGauge.record(figures.get(key)?.free ?? 0, attributes);
+      const { total = 0, free = 0, allocated = 0, faulty = 0 } = figures.get(key) ?? {};
+      gpusGauge.record(total, attributes);
+      freeGauge.record(free, attributes);
+      soldGauge.record(allocated, attributes);
+      faultyGauge.record(faulty, attributes);
     }
   }
 

@@ -26,13 +26,9 @@ import {
   type NoResponseResult,
 } from './sync.service.ts';
 
-const reads = counter('millrace_fleet_reads_total', 'Polls of clusters by this process, by outcome');
-const readSeconds = histogram('millrace_fleet_read_seconds', 'Time an engine takes to report its inventory', {
-  buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
-});
-const applySeconds = histogram('millrace_fleet_apply_seconds', 'Time to store a reported inventory', {
-  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-});
+const reads = counter('millrace_fleet_reads_total');
+const readSeconds = histogram('millrace_fleet_read_seconds');
+const applySeconds = histogram('millrace_fleet_apply_seconds');
 
 export interface FleetSyncDeps {
   readonly db: Db;

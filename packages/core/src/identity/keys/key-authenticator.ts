@@ -38,8 +38,8 @@ interface CachedKey {
   readonly principal: Principal;
 }
 
-const lookups = counter('millrace_key_lookups_total', 'Database look-ups of API keys by result.');
-const refusals = counter('millrace_key_refusals_total', 'Rejected API keys by reason.');
+const lookups = counter('millrace_key_lookups_total');
+const refusals = counter('millrace_key_refusals_total');
 
 export function createKeyAuthenticator(options: KeyAuthenticatorOptions): KeyAuthenticator {
   const cache = new KeyCache<CachedKey>({

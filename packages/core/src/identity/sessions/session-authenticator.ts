@@ -37,7 +37,7 @@ interface CachedMembership extends SessionCredentials {
   readonly principal: Principal | null;
 }
 
-const refusals = counter('millrace_session_refusals_total', 'Rejected sessions by reason.');
+const refusals = counter('millrace_session_refusals_total');
 const MAX_ENTRIES = 20_000;
 const MAX_ABSENT = 2_000;
 

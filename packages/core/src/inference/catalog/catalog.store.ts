@@ -196,6 +196,19 @@ export async function listDeployments(
   return rows.map(toDeployment);
 }
 
+/** The model of each enabled engine that does not respond; bounded, because it is for people. */
+export async function listModelsOfDownEngines(reader: Reader): Promise<readonly string[]> {
+  const rows = await reader.kysely
+    .selectFrom('inference_deployments')
+    .select('model')
+    .where('enabled', '=', true)
+    .where('health', '=', 'down')
+    .orderBy('model')
+    .limit(1_000)
+    .execute();
+  return rows.map(({ model }) => model);
+}
+
 export async function findEnabledDeployments(
   reader: Reader,
   models: readonly string[],

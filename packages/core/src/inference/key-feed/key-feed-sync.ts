@@ -35,7 +35,7 @@ const maintenanceIntervalMs = 1_000;
 const pageSize = 500;
 const defaultCompareIntervalMs = 900_000;
 
-const written = counter('millrace_gateway_book_writes_total', 'Written key feed entries by outcome.');
+const written = counter('millrace_gateway_book_writes_total');
 
 export interface KeyFeedSyncOptions {
   readonly db: Db;

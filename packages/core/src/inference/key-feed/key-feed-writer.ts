@@ -1,5 +1,5 @@
 import type { Timer } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
+import { confirmReads, type Db, type Reader } from '@millrace/platform/db';
 import { fromUuid } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { Bucket, BucketEntry } from '@millrace/platform/nats';
@@ -62,7 +62,7 @@ export function createKeyFeedWriter(options: KeyFeedWriterOptions): KeyFeedWrite
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const standing = await bucket.read(key);
       const entries = kind === 'model' ? await readPartEntries(ref) : new Map<string, BucketEntry>();
-      const wanted = (await readDesired(options, kind, [ref])).get(ref) ?? singlePayload(null);
+      const wanted = (await readConfirmed(options, kind, [ref])).get(ref) ?? singlePayload(null);
       const result = await writePayloads(key, { standing, entries }, wanted);
       if (result === 'same') return isChanged;
       isChanged ||= result === 'written';
@@ -119,7 +119,7 @@ export function createKeyFeedWriter(options: KeyFeedWriterOptions): KeyFeedWrite
 
     async compare(kind, refs) {
       const standing = await bucket.readFromAnyReplica(refs.map((ref) => keyOf(kind, ref)));
-      const wanted = await readDesired(options, kind, refs).catch(() => null);
+      const wanted = await readConfirmed(options, kind, refs).catch(() => null);
       // A page with a row that cannot be converted is written one by one.
       if (wanted === null) return { written: 0, failed: (await write(kind, refs)).failed.size };
       const textOf = (ref: string): string | null => wanted.get(ref)?.text ?? null;
@@ -151,14 +151,30 @@ function keyOf(kind: KeyFeedEntryKind, ref: string): string {
   }
 }
 
-/** The desired entries; a ref that is not in the result must have no entry. */
-async function readDesired(
+/** An earlier primary may still answer reads after a failover. Its rows could make a revoked key valid again. */
+async function readConfirmed(
   options: KeyFeedWriterOptions,
   kind: KeyFeedEntryKind,
   refs: readonly string[],
 ): Promise<ReadonlyMap<string, EntryPayloads>> {
-  const { db, rates } = options;
   if (refs.length === 0) return new Map();
+  const reading = { name: 'read for the key feed', isolation: 'read committed', withAnyClock: true } as const;
+  return options.db.transaction(reading, async (tx) => {
+    const desired = await readDesired({ ...options, db: tx }, kind, refs);
+    await confirmReads(tx);
+    return desired;
+  });
+}
+
+type ReadOptions = Omit<KeyFeedWriterOptions, 'db'> & { readonly db: Reader };
+
+/** The desired entries; a ref that is not in the result must have no entry. */
+async function readDesired(
+  options: ReadOptions,
+  kind: KeyFeedEntryKind,
+  refs: readonly string[],
+): Promise<ReadonlyMap<string, EntryPayloads>> {
+  const { db, rates } = options;
   switch (kind) {
     case 'key': {
       const keys = await readKeyRecords(db, refs);
@@ -176,7 +192,7 @@ async function readDesired(
 }
 
 async function readModelPayloads(
-  options: KeyFeedWriterOptions,
+  options: ReadOptions,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, EntryPayloads>> {
   const { db } = options;
@@ -201,7 +217,7 @@ async function readModelPayloads(
 
 /** A deployment whose key cannot be opened is unusable: the others serve the model. */
 function resealApiKey(
-  { sealer, feedSealer, log }: KeyFeedWriterOptions,
+  { sealer, feedSealer, log }: ReadOptions,
   deployment: Deployment,
 ): readonly ModelRecord['deployments'][number][] {
   const { id, sealedApiKey } = deployment;

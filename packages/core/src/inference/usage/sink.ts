@@ -2,9 +2,10 @@ import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { startLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
-import type { NatsClient } from '@millrace/platform/nats';
+import type { NatsClient, StoredMessage } from '@millrace/platform/nats';
+import { continueTrace } from '@millrace/platform/telemetry';
 import { KeyUsage } from '../../identity/index.ts';
-import { processMessages, SharedTimeout, type SinkMessage, type SinkResult } from './sink.service.ts';
+import { processMessages, SharedTimeout, type SinkResult } from './sink.service.ts';
 import { claimStream, releaseStream } from './sink.store.ts';
 import { openUsageStream } from './usage-stream-reader.ts';
 import type { UsageStreamReader, UsageStreamReaderOptions } from './usage-stream-reader.ts';
@@ -61,7 +62,8 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
     await closing?.close();
   }
 
-  async function write(name: string, messages: readonly SinkMessage[]): Promise<SinkResult> {
+  async function write(name: string, messages: readonly StoredMessage[]): Promise<SinkResult> {
+    const spans = startChargeSpans(messages);
     try {
       const result = await processMessages(db, name, messages, {
         whenAllTimeOut: repetitions < maxFailedAttempts ? 'repeat' : 'defer',
@@ -72,6 +74,8 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
     } catch (error) {
       if (error instanceof SharedTimeout) repetitions += 1;
       throw error;
+    } finally {
+      for (const span of spans) span.end();
     }
   }
 
@@ -111,6 +115,19 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
       await releaseStream(db, stream, holder).catch(() => undefined);
     },
   };
+}
+
+/** One for each sampled request: they share the transaction that charges the batch. */
+function startChargeSpans(messages: readonly StoredMessage[]) {
+  const attributes = {
+    'messaging.system': 'nats',
+    'messaging.operation.type': 'process',
+    'messaging.batch.message_count': messages.length,
+  };
+  return messages.flatMap(({ envelope }) => {
+    const traceparent = envelope?.traceparent ?? null;
+    return continueTrace(traceparent, 'charge usage', { kind: 'consumer', attributes }) ?? [];
+  });
 }
 
 function logResult(log: UsageSinkOptions['log'], result: SinkResult): void {

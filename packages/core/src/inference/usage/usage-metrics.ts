@@ -3,24 +3,12 @@ import type { UsageSummary } from './usage.service.ts';
 
 /** Recorded by the sink and by the loop that charges deferred usage. */
 
-const charged = counter('millrace_usage_charged_nano_usd_total', 'Amount charged for inference requests.');
-const recorded = counter('millrace_usage_recorded_total', 'Recorded inference requests by outcome.');
-const shortfall = counter(
-  'millrace_usage_shortfall_nano_usd_total',
-  'Usage beyond reservations, absorbed by the operator.',
-);
-const overpriced = counter(
-  'millrace_usage_overpriced_total',
-  'Requests that were not charged because their reported cost exceeds the maximum cost of their model.',
-);
-const unreadable = counter(
-  'millrace_usage_unreadable_total',
-  'Usage events quarantined because they could not be read.',
-);
-const deferred = counter(
-  'millrace_usage_deferred_total',
-  'Usage events that could not be charged when they were read, and are charged later.',
-);
+const charged = counter('millrace_usage_charged_nano_usd_total');
+const recorded = counter('millrace_usage_recorded_total');
+const shortfall = counter('millrace_usage_shortfall_nano_usd_total');
+const overpriced = counter('millrace_usage_overpriced_total');
+const unreadable = counter('millrace_usage_unreadable_total');
+const deferred = counter('millrace_usage_deferred_total');
 
 export function countCharged(usage: UsageSummary): void {
   charged.add(Number(usage.charged));

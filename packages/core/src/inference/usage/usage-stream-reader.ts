@@ -33,14 +33,8 @@ export interface UsageStreamReaderOptions {
   readonly maintenanceIntervalMs: number;
 }
 
-const filled = gauge(
-  'millrace_usage_stream_filled_ratio',
-  'How full the usage stream is (0 to 1). Alert at 0.5.',
-);
-const behind = gauge(
-  'millrace_usage_sink_behind',
-  'Messages of the usage stream that are not processed yet.',
-);
+const filled = gauge('millrace_usage_stream_filled_ratio');
+const behind = gauge('millrace_usage_sink_behind');
 
 /**
  * Finds the position to continue at. A stream that ends before the watermark has lost its end, for example after a restore, and

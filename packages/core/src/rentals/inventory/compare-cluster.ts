@@ -134,10 +134,7 @@ function findNewAddresses(known: readonly KnownMachine[], listed: MachinesByKey)
   });
 }
 
-const unfilteredGauge = gauge(
-  'millrace_machines_without_filters',
-  'Machines whose host does not filter their addresses, by cluster; they get filters at their next start',
-);
+const unfilteredGauge = gauge('millrace_machines_without_filters');
 
 const faultStates: readonly ObservedState[] = ['broken', 'missing', 'unheard'];
 

@@ -43,25 +43,10 @@ import {
 } from './comparisons.store.ts';
 import type { OrphanMachine } from './plan-orphans.ts';
 
-const repairsDone = counter(
-  'millrace_rentals_repairs_total',
-  'Repairs of rentals and their machines, by kind',
-);
-const comparisons = counter(
-  'millrace_rentals_comparisons_total',
-  'Comparisons of clusters by this process, by outcome',
-);
-const compareSeconds = histogram(
-  'millrace_rentals_compare_seconds',
-  'Duration of a comparison, including its repairs',
-  {
-    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
-  },
-);
-const ageGauge = gauge(
-  'millrace_rentals_compared_age_seconds',
-  'Time since the last complete comparison of a cluster; the oldest first',
-);
+const repairsDone = counter('millrace_rentals_repairs_total');
+const comparisons = counter('millrace_rentals_comparisons_total');
+const compareSeconds = histogram('millrace_rentals_compare_seconds');
+const ageGauge = gauge('millrace_rentals_compared_age_seconds');
 
 export interface InventoryReconcilerDeps {
   readonly db: Db;

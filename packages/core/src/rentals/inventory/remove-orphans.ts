@@ -29,10 +29,7 @@ const orphanLoop = defineLoop({
   maxRetryMs: 10 * 60_000,
 });
 
-const deferredGauge = gauge(
-  'millrace_rentals_strays_held',
-  "Orphaned machines that wait for an operator's approval, by cluster",
-);
+const deferredGauge = gauge('millrace_rentals_strays_held');
 
 /** A removal that has been tried for longer is logged as an error. */
 const REMOVAL_LATE_MS = 10 * 60_000;

@@ -8,7 +8,7 @@ import type { IdleRental } from './sampling.service.ts';
 import { readIdleness } from './samples.store.ts';
 import { currentTerm } from '../money/terms.ts';
 
-const idleRulesDone = counter('millrace_rentals_idled_total', 'Idle rules that were executed, by action');
+const idleRulesDone = counter('millrace_rentals_idled_total');
 
 /**
  * Executes an idle rule if it still applies under the rental's lock: the rule is unchanged, the rental is still idle, and no task

@@ -26,7 +26,7 @@ import {
   type RentalIdleness,
 } from './samples.store.ts';
 
-const samplesCounter = counter('millrace_rental_samples_total', 'Samples of machines of rentals, by outcome');
+const samplesCounter = counter('millrace_rental_samples_total');
 
 export interface SamplingDeps {
   readonly db: Db;

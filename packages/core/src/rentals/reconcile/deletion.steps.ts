@@ -31,18 +31,9 @@ import { isAdmittedByVolumes } from '../model/rental-volumes.ts';
 
 /** Deletes machines: disconnect, delete, and release the GPUs after two reports of absence. */
 
-const disconnectLateCounter = counter(
-  'millrace_rentals_cut_late_total',
-  'Terminations after which the tenant was disconnected later than promised',
-);
-const uncleanNodeCounter = counter(
-  'millrace_rentals_unclean_nodes_total',
-  'Nodes quarantined because their engine could not wipe them',
-);
-const stuckDeletionCounter = counter(
-  'millrace_rentals_stuck_removals_total',
-  'Deletions that took so long that their node was quarantined',
-);
+const disconnectLateCounter = counter('millrace_rentals_cut_late_total');
+const uncleanNodeCounter = counter('millrace_rentals_unclean_nodes_total');
+const stuckDeletionCounter = counter('millrace_rentals_stuck_removals_total');
 
 /** While the fleet's observer finds a cluster silent, none of its machines is tried. */
 async function isClusterSilent({ db }: ReconcileDeps, { clusterId }: RentalMachine): Promise<boolean> {

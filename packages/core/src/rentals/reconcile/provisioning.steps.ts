@@ -1,7 +1,7 @@
 import { newReadinessKey, type ReadinessKey } from '@millrace/compute/readiness';
 import { isDriverError, type ComputeDriver, type MachineView } from '@millrace/compute';
 import { withDeadline } from '@millrace/platform/clock';
-import type { Tx } from '@millrace/platform/db';
+import { confirmReads, type Tx } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
 import {
   findCluster,
@@ -84,7 +84,11 @@ async function ensureVerificationKey(
     if (current === null || same === null) return null;
     await startProvisioningStepIfNew(tx, current.rental, 'create');
     const known = unsealKey(deps, same);
-    if (known?.hostKey !== undefined) return { ...known, hostKey: known.hostKey };
+    if (known?.hostKey !== undefined) {
+      // An earlier primary may still answer reads after a failover, and the machine may have been deleted since.
+      await confirmReads(tx);
+      return { ...known, hostKey: known.hostKey };
+    }
     const made = newReadinessKey();
     await saveMachine(tx, same, { proofKey: deps.sealer.seal(JSON.stringify(made), keySeal(same)) });
     return made;

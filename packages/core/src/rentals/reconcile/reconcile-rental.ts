@@ -1,4 +1,5 @@
 import type { OrgId, RentalId } from '@millrace/platform/ids';
+import { inChildSpan } from '@millrace/platform/telemetry';
 import { planRental, type PlanStep, type RentalPlan } from './plan-rental.ts';
 import { runDueAction, readDueAction, type DueAction } from './due-actions.service.ts';
 import type { ReconcileDeps } from './reconcile-deps.ts';
@@ -59,7 +60,12 @@ async function executeSteps(
   { steps }: RentalPlan,
   by: { readonly signal: AbortSignal; readonly due: DueAction | null },
 ): Promise<readonly Date[]> {
-  const waits = await Promise.all(steps.map((step) => executeStep(deps, view, step, by)));
+  const attributes = { 'millrace.rental_id': view.rental.id };
+  const waits = await Promise.all(
+    steps.map((step) =>
+      inChildSpan(`rental ${step.do}`, { attributes }, () => executeStep(deps, view, step, by)),
+    ),
+  );
   return waits.filter((wait) => wait instanceof Date);
 }
 

@@ -8,7 +8,7 @@ import { enqueueReconcile, scheduleSoon, RENTAL_OVERDUE_MS } from '../model/rent
 import { type Rental, rentalsActor } from '../model/rental.ts';
 import { listDueRentals, listStuckRentals, claimDueRentals } from '../model/rentals.store.ts';
 
-const enqueuedCounter = counter('millrace_rentals_redriven_total', 'Due rentals that the sweep enqueued');
+const enqueuedCounter = counter('millrace_rentals_redriven_total');
 
 const dueLoop = defineLoop({ name: 'call for due rentals', over: 'organisations' });
 
@@ -36,10 +36,7 @@ export async function enqueueDueRentals(
   return count;
 }
 
-const recoveredCounter = counter(
-  'millrace_rentals_forsaken_total',
-  'Rentals without a running handler that a worker reconciled directly',
-);
+const recoveredCounter = counter('millrace_rentals_forsaken_total');
 
 /** A rental whose handler has not run for this long is reconciled directly. */
 const STUCK_MS = 60_000;

@@ -1,3 +1,4 @@
+import { inChildSpan } from '@millrace/platform/telemetry';
 import { loginAndCountGpus, type ReadinessResult, type SshTarget } from '@millrace/compute/readiness';
 import type { ComputeDriver, MachineView } from '@millrace/compute';
 import {
@@ -111,7 +112,11 @@ async function verifyAccess(
     throw new MachineNotUsable('The machine was created without a known host key.', true);
   const guard = driver.guard === undefined ? {} : { guard: driver.guard };
   const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey, ...guard };
-  const look = await loginUntilDeadline(deps, machine, target, signal);
+  const look = await inChildSpan('readiness check', { kind: 'client' }, async (span) => {
+    const seen = await loginUntilDeadline(deps, machine, target, signal);
+    span?.setAttribute('millrace.outcome', seen.outcome);
+    return seen;
+  });
   if (look.outcome === 'wrong-host-key')
     throw new MachineNotUsable('The machine presented an unexpected host key.', true);
   if (look.outcome === 'refused') throw new LoginRefused(look.detail);

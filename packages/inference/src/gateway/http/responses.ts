@@ -3,6 +3,7 @@ import type { BodyDrain } from '@millrace/platform/http/body-drain';
 import { ignoredFieldsHeader } from '@millrace/platform/http/ignored-fields';
 import { rateHeaders } from '@millrace/platform/http/rate-headers';
 import type { RateDecision } from '@millrace/platform/limiter';
+import { noteError } from './request-metrics.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** Sends gateway responses. Each has its request id, and the rate limits once known. */
@@ -43,6 +44,7 @@ export function sendFault(
   requestId: string,
   headers: ResponseHeaders,
 ): number {
+  noteError(response, error);
   const { status, headers: own, body } = renderFault(error, inferenceFaultTarget, requestId);
   sendJson(response, status, { ...headers, ...own }, JSON.stringify(body));
   return status;
@@ -68,6 +70,7 @@ export function sendFaultAndDrain(
 
 /** After the first byte the status is already sent: one error event without `[DONE]` reports the failure. */
 export function sendStreamFault(response: ServerResponse, error: unknown, requestId: string): void {
+  noteError(response, error);
   const { body } = renderFault(error, inferenceFaultTarget, requestId);
   response.end(`data: ${JSON.stringify({ error: body['error'], object: 'error' })}\n\n`);
 }

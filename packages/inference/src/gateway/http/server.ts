@@ -9,10 +9,12 @@ import type { Logger } from '@millrace/platform/log';
 import type { MisroutedFinder } from '@millrace/platform/http/misrouted';
 import { rateLimitFault } from '@millrace/platform/http/rate-headers';
 import type { RateDecision } from '@millrace/platform/limiter';
+import { startTrace, type RecordedSpan } from '@millrace/platform/telemetry';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { inferenceFaultTarget, responseHeaders, sendFaultAndDrain, sendJson } from './responses.ts';
 import { handleBrokenConnections } from './broken-connections.ts';
+import { noteError, RouteMetrics } from './request-metrics.ts';
 import type { RequestCounter } from './request-counter.ts';
 import type { Cors } from './cors.ts';
 import type { Authenticator, Caller } from './authenticator.ts';
@@ -33,6 +35,8 @@ export interface GatewayRequest {
   /** Decoded variable parts of the path. */
   readonly params: readonly string[];
   readonly onRate: (rate: RateDecision) => void;
+  /** Null if the request is not sampled. */
+  readonly trace: RecordedSpan | null;
   /** Null until the request was counted. */
   readonly rate: () => RateDecision | null;
 }
@@ -41,6 +45,8 @@ export interface GatewayRoute {
   readonly method: 'GET' | 'POST';
   /** The whole path, or an expression with a group for each variable part. */
   readonly path: string | RegExp;
+  /** The label of its metrics. */
+  readonly metrics: RouteMetrics;
   readonly scope: string;
   serve(request: GatewayRequest): void | Promise<void>;
 }
@@ -70,6 +76,8 @@ export interface GatewayServerOptions {
   readonly misrouted: MisroutedFinder;
 }
 
+/** Requests without a route. */
+const noRoute = new RouteMetrics('none');
 const noParams: readonly string[] = [];
 
 interface RouteMatch {
@@ -124,7 +132,9 @@ class InboundRequest {
   readonly #requestId: RequestId;
   #rate: RateDecision | null = null;
   #caller: Caller | null = null;
+  #trace: RecordedSpan | null = null;
   #faultTarget: FaultTarget = inferenceFaultTarget;
+  #metrics = noRoute;
 
   constructor(context: InboundContext, request: IncomingMessage, response: ServerResponse) {
     this.#context = context;
@@ -134,10 +144,14 @@ class InboundRequest {
   }
 
   begin(): void {
-    const { open, isDraining, crossOrigin, isDemo, findRoute } = this.#context;
+    const { open, isDraining, crossOrigin, isDemo, findRoute, deps } = this.#context;
     const response = this.#response;
     const entry = open.add(response);
-    response.on('close', () => open.leave(entry));
+    const startedMs = deps.clock.monotonicMs();
+    response.on('close', () => {
+      open.leave(entry);
+      this.#metrics.ended(response, deps.clock.monotonicMs() - startedMs);
+    });
     if (isDraining()) response.shouldKeepAlive = false;
     if (isDemo) response.setHeader(demoHeader.name, demoHeader.value);
     if (crossOrigin.apply(this.#request, response)) {
@@ -150,10 +164,31 @@ class InboundRequest {
       const path = queryAt < 0 ? url : url.slice(0, queryAt);
       const match = findRoute(method, path);
       if (match === null) throw this.#faultWithoutRoute(path);
+      this.#metrics = match.route.metrics;
+      this.#trace = this.#startTrace(match);
       this.#admit(match, (caller) => this.#receive(match, caller));
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  #startTrace({ route }: RouteMatch): RecordedSpan | null {
+    const path = String(route.path);
+    const { traceparent } = this.#request.headers;
+    const linked = typeof traceparent === 'string' ? traceparent : undefined;
+    const root = startTrace(`${route.method} ${path}`, { kind: 'server', linked });
+    if (root === null) return null;
+    const response = this.#response;
+    root.set({
+      'http.request.method': route.method,
+      'http.route': path,
+      'millrace.request_id': this.#requestId,
+    });
+    response.on('close', () => {
+      root.set({ 'http.response.status_code': response.statusCode });
+      root.end(response.statusCode >= 500 ? String(response.statusCode) : null);
+    });
+    return root;
   }
 
   #faultWithoutRoute(path: string): Fault {
@@ -164,11 +199,18 @@ class InboundRequest {
   }
 
   #admit({ route }: RouteMatch, take: (caller: Caller) => void): void {
+    const span = this.#trace?.child('authenticate');
     try {
       const caller = this.#context.deps.authenticator.admit(this.#request, route.scope);
-      if (caller instanceof Promise) caller.then(take).catch((error: unknown) => this.#fail(error));
-      else take(caller);
+      if (caller instanceof Promise) {
+        const looked = caller.finally(() => span?.end());
+        looked.then(take).catch((error: unknown) => this.#fail(error));
+        return;
+      }
+      span?.end();
+      take(caller);
     } catch (error) {
+      span?.end();
       this.#fail(error);
     }
   }
@@ -213,6 +255,7 @@ class InboundRequest {
         params,
         body,
         onRate: (rate) => void (this.#rate = rate),
+        trace: this.#trace,
         rate: () => this.#rate,
       });
       served?.catch((error: unknown) => this.#fail(error));
@@ -234,6 +277,7 @@ class InboundRequest {
     const { deps, drain } = this.#context;
     if (!(error instanceof Fault))
       deps.log.error({ err: error, requestId }, 'request failed with an internal error');
+    noteError(this.#response, error);
     const rendered = renderFault(error, this.#faultTarget, requestId);
     const headers = { ...responseHeaders(requestId, this.#rate), ...rendered.headers };
     if (this.#request.complete)

@@ -10,14 +10,15 @@ import { capableDeployments, canServe, defaultModel, mediaCost } from './media-o
 import type { MediaOperation, MediaUnits } from './media-operation.ts';
 import { requireModel, reserveCredit, modelOrFallback } from '../requests/admission.ts';
 import { responseHeaders, startUnreadTimeout, sendFault, type ResponseHeaders } from '../http/responses.ts';
-import { MeteredRequest, type MeasuredUsage, type RequestExecution } from '../requests/metered-request.ts';
+import { MeteredRequest } from '../requests/metered-request.ts';
+import type { AdmittedRequest, MeasuredUsage, RequestExecution } from '../requests/metered-request.ts';
 import type { GatewayDeps } from '../gateway-deps.ts';
 import { requirePrice } from '../requests/pricing.ts';
 import { noRouteFault, upstreamOutcomeOf } from '../upstream/upstream-outcomes.ts';
 import type { Caller } from '../http/authenticator.ts';
 import type { GatewayRequest } from '../http/server.ts';
 import { toFault, responseTooLargeFailure } from '../text/text-relay.ts';
-import { ResponseTooLarge } from '../upstream/upstreams.ts';
+import { ResponseTooLarge, withTraceparent } from '../upstream/upstreams.ts';
 
 /** Serves image and speech requests. A client pays for generated output even if it left or lost its key meanwhile. */
 
@@ -98,13 +99,15 @@ class MediaExecution<Spec, Output> implements RequestExecution {
     this.#work = work;
     const able = new Set(work.able.map(({ id }) => id));
     this.#except = new Set(work.model.deployments.map(({ id }) => id).filter((id) => !able.has(id)));
-    const admitted = {
+    const admitted: AdmittedRequest = {
       requestId: work.inbound.requestId,
       caller: work.inbound.caller,
       model: work.model.name,
       priceIds: work.price.priceIds,
       reservation: work.reservation,
       streamed: false,
+      trace: work.inbound.trace,
+      operation: 'generate_content',
     };
     this.#exchange = new MeteredRequest(deps.exchanges, admitted, this);
     work.inbound.response.on('close', () => this.#leaving.abort(new Error('The client disconnected.')));
@@ -160,7 +163,7 @@ class MediaExecution<Spec, Output> implements RequestExecution {
         : first;
     // After an engine failure, report that failure instead of a missing route.
     if (found.outcome !== 'to') throw this.#failure === null ? noRouteFault(found) : toFault(this.#failure);
-    this.#exchange.tries(found.deployment.id);
+    this.#exchange.tries(found.deployment);
     this.#except.add(found.deployment.id);
     return found;
   }
@@ -186,7 +189,10 @@ class MediaExecution<Spec, Output> implements RequestExecution {
   #callOf(deployment: DeploymentEntry): SendUpstream {
     const { upstreams, limits } = this.#deps;
     return (request, signal) =>
-      upstreams.call(deployment, request, { maxBytes: limits.responseBytes, signal });
+      upstreams.call(deployment, withTraceparent(request, this.#exchange.upstreamTraceparent), {
+        maxBytes: limits.responseBytes,
+        signal,
+      });
   }
 
   /** Returns if another engine may be tried; otherwise throws the client's error. */

@@ -25,6 +25,7 @@ export interface AdmissionDeps {
 }
 
 const minuteMs = 60_000;
+const reservationAttributes = { 'db.system.name': 'valkey', 'db.operation.name': 'reserve' } as const;
 
 /** The model by name or alias, if this key may use it. Other callers must not learn that it exists. */
 export function requireModel(deps: Pick<AdmissionDeps, 'keyFeed'>, caller: Caller, name: string): ModelEntry {
@@ -105,7 +106,7 @@ export interface ReservationAmounts {
 /** One Valkey call that counts all limits and reserves the worst case, or names the refusal. */
 export async function reserveCredit(
   deps: Pick<AdmissionDeps, 'funds' | 'leaseClient' | 'reporter' | 'settlements'>,
-  { caller, onRate }: Pick<GatewayRequest, 'caller' | 'onRate'>,
+  { caller, onRate, trace }: Pick<GatewayRequest, 'caller' | 'onRate' | 'trace'>,
   model: ModelEntry,
   price: ReservationAmounts,
 ): Promise<Reservation> {
@@ -114,7 +115,8 @@ export async function reserveCredit(
   // Usage that is not stored cannot be charged, so no further request starts.
   if (deps.reporter.isFull()) throw new Fault('LEDGER_UNAVAILABLE', { retryAfterSeconds: 1 });
   const { key } = caller;
-  const got = await deps.leaseClient.reserve({
+  const span = trace?.child('reserve credit', { kind: 'client', attributes: reservationAttributes });
+  const reserving = deps.leaseClient.reserve({
     orgId: key.orgId as OrgId,
     mode: key.mode,
     requestId: price.requestId,
@@ -125,6 +127,7 @@ export async function reserveCredit(
     tokens: price.tokens,
     nextSettled: () => deps.settlements.next(key.orgId),
   });
+  const got = await (span === undefined ? reserving : reserving.finally(() => span.end()));
   // Reported for refusals too: every response shows the limits.
   onRate(got.rate);
   if ('refused' in got) {

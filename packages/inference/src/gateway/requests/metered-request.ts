@@ -1,12 +1,14 @@
-import type { UsageAttempt, UsageEvent } from '@millrace/core/inference';
+import type { DeploymentEntry, UsageAttempt, UsageEvent } from '@millrace/core/inference';
 import type { Reservation } from '@millrace/credit-leases/client';
 import type { Clock } from '@millrace/platform/clock';
 import type { Fault } from '@millrace/platform/fault';
 import type { RequestId } from '@millrace/platform/ids';
+import type { RecordedSpan } from '@millrace/platform/telemetry';
 import type { TokenCounts } from '../../adapters/text/text-adapter.ts';
 import type { UsageReporter } from '../../usage/index.ts';
 import type { Caller } from '../http/authenticator.ts';
 import type { InFlightSet, InFlightEntry } from '../http/in-flight-set.ts';
+import { recordTokens } from './token-metrics.ts';
 import type { PendingSettlements } from './pending-settlements.ts';
 
 /** One admitted request from its reservation to its usage event. It ends exactly once. */
@@ -39,7 +41,13 @@ export interface AdmittedRequest {
   readonly priceIds: readonly string[];
   readonly reservation: Reservation;
   readonly streamed: boolean;
+  /** Null if the request is not sampled. */
+  readonly trace: RecordedSpan | null;
+  readonly operation: GenAiOperation;
 }
+
+/** `gen_ai.operation.name` of OpenTelemetry. */
+export type GenAiOperation = 'chat' | 'text_completion' | 'generate_content';
 
 /**
  * Serves one metered request. An interface and not two closures: V8 allocates a function that is assigned to a property in the
@@ -80,6 +88,8 @@ export class MeteredRequest {
   #deployment: string | null = null;
   #firstByteMs: number | null = null;
   checkpointedMs: number;
+  /** The upstream call in progress, if the request is sampled. */
+  #upstream: RecordedSpan | null = null;
 
   constructor(deps: MeteredRequestDeps, admitted: AdmittedRequest, session: RequestExecution) {
     this.#deps = deps;
@@ -106,14 +116,34 @@ export class MeteredRequest {
 
   /** Output was sent to the client. */
   markFirstByte(): void {
-    this.#firstByteMs ??= this.#deps.clock.monotonicMs();
+    if (this.#firstByteMs !== null) return;
+    this.#firstByteMs = this.#deps.clock.monotonicMs();
+    (this.#upstream ?? this.#admitted.trace)?.event('first token');
   }
 
-  tries(deployment: string): void {
-    this.#deployment = deployment;
+  /** Sent to the engine, so that its spans join the trace. Undefined if the request is not sampled. */
+  get upstreamTraceparent(): string | undefined {
+    return this.#upstream?.traceparent;
+  }
+
+  tries({ id, engine }: Pick<DeploymentEntry, 'id' | 'engine'>): void {
+    this.#deployment = id;
+    const { trace, operation, model } = this.#admitted;
+    if (trace === null) return;
+    const attributes = {
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': engine,
+      'gen_ai.request.model': model,
+      'millrace.deployment': id,
+    };
+    this.#upstream = trace.child(`${operation} ${model}`, { kind: 'client', attributes });
   }
 
   tried(attempt: UsageAttempt): void {
+    if (attempt.status !== null) this.#upstream?.set({ 'http.response.status_code': attempt.status });
+    // Only the reason: messages of engines can quote the prompt.
+    this.#upstream?.end(attempt.error === null ? null : 'engine failure');
+    this.#upstream = null;
     if (this.#attempts.length >= maxAttempts) return;
     this.#attempts.push({ ...attempt, error: attempt.error?.slice(0, maxErrorLength) ?? null });
   }
@@ -144,13 +174,30 @@ export class MeteredRequest {
     const { orgId } = reservation;
     const entry = this.#entry;
     const event = this.#event('final', session.measure(), ending);
+    recordTokens(event);
     settlements.started(orgId);
-    reporter.report(event, () => {
+    const publishing = this.#tracePublishing(event);
+    const stored = (): void => {
+      publishing?.end();
       running.leave(entry);
       const tokens = event.tokensPrompt + event.tokensCompletion;
       const settled = settler.settle(reservation, BigInt(event.amountNanoUsd), tokens);
       void settled.finally(() => settlements.ended(orgId));
+    };
+    reporter.report(event, stored, publishing?.traceparent);
+  }
+
+  #tracePublishing(event: UsageEvent): RecordedSpan | undefined {
+    const { trace } = this.#admitted;
+    if (trace === null) return undefined;
+    trace.set({
+      'gen_ai.request.model': event.model,
+      'gen_ai.usage.input_tokens': event.tokensPrompt,
+      'gen_ai.usage.output_tokens': event.tokensCompletion,
+      'millrace.cancelled': event.cancelled,
     });
+    const attributes = { 'messaging.system': 'nats', 'messaging.operation.type': 'send' } as const;
+    return trace.child('publish usage', { kind: 'producer', attributes });
   }
 
   #event(kind: UsageEvent['kind'], used: MeasuredUsage, ending: RequestEnd): UsageEvent {

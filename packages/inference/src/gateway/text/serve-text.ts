@@ -3,6 +3,7 @@ import { Fault, invalidField } from '@millrace/platform/fault';
 import type { TextAdapter } from '../../adapters/text/text-adapter.ts';
 import type { RouteRequest } from '../../routing/index.ts';
 import type { BodyReader } from '../../wire/body-reader.ts';
+import type { GenAiOperation } from '../requests/metered-request.ts';
 import { requireModel, reserveCredit, modelOrFallback } from '../requests/admission.ts';
 import { responseHeaders } from '../http/responses.ts';
 import type { GatewayDeps } from '../gateway-deps.ts';
@@ -14,6 +15,7 @@ import type { TextConversation } from '../requests/template-overheads.ts';
 /** Serves chat and completion requests up to their reservation. */
 
 export interface TextOperation<Request> {
+  readonly name: GenAiOperation;
   readonly modalities: readonly ModelEntry['modality'][];
   /** Throws a `Fault` that names each invalid field. */
   readonly read: BodyReader<Request>;
@@ -90,6 +92,8 @@ export async function serveText<Request>(
   new TextExecution(deps, {
     request,
     requestId,
+    trace: inbound.trace,
+    operation: operation.name,
     caller,
     requestedModel,
     model,

@@ -17,9 +17,11 @@ import { hashText, type NoRoute, type RouteRequest, type UpstreamCall } from '..
 import { startUnreadTimeout, sendFault, sendJson, sendStreamFault } from '../http/responses.ts';
 import type { ResponseHeaders } from '../http/responses.ts';
 import type { EngineSlots, SlotClaim } from '../upstream/engine-slots.ts';
-import { MeteredRequest, type MeasuredUsage, type RequestExecution } from '../requests/metered-request.ts';
+import { MeteredRequest } from '../requests/metered-request.ts';
+import type { AdmittedRequest, MeasuredUsage, RequestExecution } from '../requests/metered-request.ts';
 import type { GatewayDeps } from '../gateway-deps.ts';
 import { costOfCounts } from '../requests/pricing.ts';
+import { withTraceparent } from '../upstream/upstreams.ts';
 import { noRouteFault, upstreamOutcomeOf } from '../upstream/upstream-outcomes.ts';
 import { toFault, TextRelay, type RelayListener } from './text-relay.ts';
 import type { Caller } from '../http/authenticator.ts';
@@ -30,6 +32,8 @@ import type { TextConversation } from '../requests/template-overheads.ts';
 export interface TextExecutionInput<Request> {
   readonly request: Request;
   readonly requestId: RequestId;
+  readonly trace: AdmittedRequest['trace'];
+  readonly operation: AdmittedRequest['operation'];
   readonly caller: Caller;
   readonly requestedModel: string;
   readonly model: ModelEntry;
@@ -84,6 +88,8 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
       priceIds: work.price.priceIds,
       reservation: work.reservation,
       streamed: work.isStream,
+      trace: work.trace,
+      operation: work.operation,
     };
     this.#exchange = new MeteredRequest(deps.exchanges, admitted, this);
     work.response.on('close', () => this.#clientClosed());
@@ -97,7 +103,9 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
       return;
     }
     const { model, route } = this.#work;
+    const span = this.#work.trace?.child('route');
     const found = this.#deps.router.route(model, { ...route, except: this.#except });
+    span?.end();
     if (found.outcome === 'to') this.#callAt(found);
     else if (found.outcome === 'full') void this.#waitForTurn();
     else this.#refuseFor(found);
@@ -178,7 +186,7 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     const adapter = adapterOf(deployment.engine);
     this.#call = call;
     this.#attemptMs = this.#deps.clock.monotonicMs();
-    this.#exchange.tries(deployment.id);
+    this.#exchange.tries(deployment);
     this.#except.add(deployment.id);
     if (adapter === null) {
       this.onFailure(
@@ -222,7 +230,11 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     try {
       const { contextLength } = model;
       const facts = { deployment, maxTokens, contextLength, cacheSalt: caller.key.orgId, slot: this.#slot };
-      this.#deps.upstreams.dispatch(deployment, adapter.toUpstream(request, facts), relay);
+      const upstream = withTraceparent(
+        adapter.toUpstream(request, facts),
+        this.#exchange.upstreamTraceparent,
+      );
+      this.#deps.upstreams.dispatch(deployment, upstream, relay);
     } catch (error) {
       this.onFailure(this.#toFailure(error), false);
     }

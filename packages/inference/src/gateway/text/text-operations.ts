@@ -26,6 +26,7 @@ export function chatOperation({
   chatRequest,
 }: Pick<ContractSchemas, 'chatRequest'>): TextOperation<ChatRequest> {
   return {
+    name: 'chat',
     modalities: ['chat'],
     read: createChatReader(chatRequest),
     modelOf: ({ model }) => model,
@@ -43,6 +44,7 @@ export function chatOperation({
 }
 
 export const completionOperation: TextOperation<CompletionRequest> = {
+  name: 'text_completion',
   // Chat models can also complete plain text.
   modalities: ['completion', 'chat'],
   read: readCompletion,

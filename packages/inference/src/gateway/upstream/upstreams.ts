@@ -54,6 +54,14 @@ export interface Upstreams {
   close(): Promise<void>;
 }
 
+export function withTraceparent<Request extends Pick<UpstreamRequest, 'headers'>>(
+  request: Request,
+  traceparent: string | undefined,
+): Request {
+  if (traceparent === undefined) return request;
+  return { ...request, headers: { ...request.headers, traceparent } };
+}
+
 export class ResponseTooLarge extends Error {
   constructor() {
     super('The engine response is too large.');
