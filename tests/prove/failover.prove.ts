@@ -63,7 +63,7 @@ function tenOfEach(run: ProofRun): FailoverKind[] {
 
 async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
   if (process.getuid?.() !== 0) throw new UnsupportedHostError('the proof needs root for PID namespaces.');
-  await ensureUp(['haproxy', 'patroni']);
+  await ensureUp(['haproxy', 'patroni', 'postgres']);
   await using cluster = await startPatroniCluster();
   const tokens = Array.from({ length: SLOW_TOKENS }, () => ' flour');
   await using slow = await startChatDouble({ engine: 'vllm', tokens, pauseMs: SLOW_PAUSE_MS });
