@@ -48,8 +48,13 @@ async function checkWrites(
     }
   };
   const keys = await stack.rows<IdRow>(`select id from api_keys where name like '${KEY_PREFIX}%'`);
-  const keyIds = acknowledged('key').map((id) => toUuid(id as Parameters<typeof toUuid>[0]));
-  compare('API keys', keyIds, keys);
+  const uuids = (kind: Acknowledgement['kind']): string[] =>
+    acknowledged(kind).map((id) => toUuid(id as Parameters<typeof toUuid>[0]));
+  compare('API keys', uuids('key'), keys);
+  const revoked = await stack.rows<IdRow>(
+    `select id from api_keys where name like '${KEY_PREFIX}%' and revoked_at is not null`,
+  );
+  compare('revocations', uuids('revocation'), revoked);
   const rentals = await stack.rows<IdRow>('select wire_id::text as id from rentals');
   compare('rentals', acknowledged('rental'), rentals);
   const ended = await stack.rows<IdRow>(

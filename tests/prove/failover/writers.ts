@@ -1,7 +1,7 @@
 import { systemClock } from '@millrace/platform/clock';
 import { uniqueId } from '@millrace/testing';
 
-/** Clients that change something with an idempotency key, and repeat each request with its key until it has a final response. */
+/** Clients that change something, and repeat each request with its idempotency key until it has a final response. */
 
 export interface Acknowledgement {
   readonly kind: WriteKind;
@@ -11,7 +11,7 @@ export interface Acknowledgement {
   readonly endedMs: number;
 }
 
-export type WriteKind = 'grant' | 'key' | 'rental' | 'termination';
+export type WriteKind = 'grant' | 'key' | 'revocation' | 'rental' | 'termination';
 
 export interface WriteCounts {
   /** Responses 503 with Retry-After. */
@@ -56,7 +56,8 @@ interface Write {
   readonly kind: WriteKind;
   readonly key: string;
   readonly path: string;
-  readonly body: object;
+  /** Null: a DELETE, which is idempotent without its key. */
+  readonly body: object | null;
 }
 
 type Settled = { readonly status: number; readonly json: Record<string, unknown> };
@@ -123,9 +124,13 @@ class Writers {
     );
   }
 
+  /** Revokes the key too, because an organisation has a limit of active keys. */
   async #createKey(): Promise<void> {
+    const { tenantKey } = this.#options;
     const body = (key: string): object => ({ name: KEY_PREFIX + key, scopes: ['rentals:read'] });
-    await this.#write(this.#options.tenantKey, 'key', '/v2/api-keys', body, ({ json }) => String(json['id']));
+    const idOfKey = ({ json }: Settled): string => String(json['id']);
+    const id = await this.#write(tenantKey, 'key', '/v2/api-keys', body, idOfKey);
+    await this.#write(tenantKey, 'revocation', `/v2/api-keys/${id}`, () => null, idOfKey);
   }
 
   async #rent(): Promise<void> {
@@ -147,7 +152,7 @@ class Writers {
     apiKey: string,
     kind: WriteKind,
     path: string,
-    bodyOf: (key: string) => object,
+    bodyOf: (key: string) => object | null,
     idOf: (settled: Settled) => string | null,
   ): Promise<string | null> {
     const key = uniqueId();
@@ -183,13 +188,13 @@ class Writers {
 
   #send(apiKey: string, { path, body, key }: Write): Promise<Response> {
     return fetch(this.#options.url + path, {
-      method: 'POST',
+      method: body === null ? 'DELETE' : 'POST',
       headers: {
         authorization: `Bearer ${apiKey}`,
-        'content-type': 'application/json',
         'idempotency-key': key,
+        ...(body !== null && { 'content-type': 'application/json' }),
       },
-      body: JSON.stringify(body),
+      body: body === null ? null : JSON.stringify(body),
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
   }
