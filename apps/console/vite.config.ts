@@ -145,6 +145,8 @@ export default defineConfig({
     },
   },
   server: {
-    proxy: Object.fromEntries(['/v1', '/v2', '/auth', '/docs', '/openapi'].map((path) => [path, api])),
+    proxy: Object.fromEntries(
+      ['/v1', '/v2', '/auth', '/docs', '/openapi', '/status'].map((path) => [path, api]),
+    ),
   },
 });

@@ -107,6 +107,19 @@ test('the health page names NATS, a gateway and an engine that are down, each wi
   });
 });
 
+test('the public status page shows the same faults in words for tenants, without a session', async () => {
+  await browser.withTab({ url: stack.apiUrl }, async ({ page }) => {
+    await expect
+      .poll(async () => {
+        await page.goto('/status');
+        return page.locator('li strong').allInnerTexts();
+      }, WAIT)
+      .toEqual(expect.arrayContaining(['Inference is not available', 'Events and webhooks are late']));
+    expect(await page.content()).not.toMatch(new RegExp(`NATS|gateway|worker|${MODEL}|127\\.0\\.0\\.1`));
+    await expectAccessible(page);
+  });
+});
+
 test('the api answers within its limits while all of that is down', async () => {
   const call = createCaller(stack.apiUrl, await operator.key('live'));
   const { status, json } = await call('GET', '/v2/admin/health');

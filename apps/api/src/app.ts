@@ -28,12 +28,18 @@ import { readLiveBalances, type RecallCredit } from '@millrace/core/ledger';
 import { createListing, serveInstances, serveListing, type Listing } from '@millrace/core/marketplace';
 import { readBurnRate } from '@millrace/core/metering';
 import { serveNotices } from '@millrace/core/notices';
-import { serveOperatorHealth, type ProcessAddress } from '@millrace/core/operator-health';
+import {
+  createHealthReader,
+  serveOperatorHealth,
+  type HealthReader,
+  type ProcessAddress,
+} from '@millrace/core/operator-health';
 import { serveOperatorOverview } from '@millrace/core/operator-overview';
 import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
 import { optOutLink, serveEmailOptOut } from './email-opt-out-page.ts';
 import { servePeople } from '@millrace/core/people';
 import { servePrices } from '@millrace/core/prices';
+import { createStatusMonitor, type StatusMonitor } from '@millrace/core/public-status';
 import {
   createConsoleRequester,
   createOrderRunner,
@@ -71,6 +77,7 @@ import type { Sealer } from '@millrace/platform/secrets';
 import { serveConsole, type ConsoleOptions } from './console.ts';
 import { serveDocuments } from './documents.ts';
 import { serveInstallation, type InstallationInfo } from './installation.ts';
+import { serveStatusPage } from './status-page.ts';
 
 /** Dependencies of the control plane: from settings in `main.ts`, chosen by each test otherwise. */
 export interface ApiDeps {
@@ -121,6 +128,8 @@ export interface ApiDeps {
   readonly healthToken?: string | null;
   /** Workers and gateways, for the health page of operators. Default: none. */
   readonly healthProcesses?: readonly ProcessAddress[];
+  /** A text of the operator on the public status page. Null or absent: none. */
+  readonly statusNoticeFile?: string | null;
   /** Issuer of invoices. Default: `Millrace`. */
   readonly invoiceIssuer?: string;
   /** Null or absent: no top-up by card. */
@@ -155,6 +164,8 @@ export interface Api {
   readonly feed: Feed;
   /** The marketplace listing in memory, refreshed by `run`. */
   readonly listing: Listing;
+  /** The public status, checked by `run`. */
+  readonly status: StatusMonitor;
   /** Runs the background work until the signal aborts; resolves when all of it has ended. */
   run(signal: AbortSignal): Promise<void>;
   /** Closes subscriptions and event streams. The caller closes the connections it passed in. */
@@ -210,14 +221,21 @@ export function createApi(deps: ApiDeps): Api {
   const members = createMemberService({ announce, keys });
   const feed = createFeed({ db, clock, log, channels, nats });
   const listing = createListing({ db, clock, log });
-  serveRoutes(deps, { server, keys, members, feed, listing, announce, people, keyFeed });
+  const health = createHealthReader(healthDepsOf(deps));
+  const { statusNoticeFile: noticeFile = null } = deps;
+  const status = createStatusMonitor({ health, db, clock, log, noticeFile });
+  serveRoutes(deps, {
+    ...{ server, keys, members, feed, listing, announce, people, keyFeed },
+    ...{ health, status },
+  });
 
   return {
     server,
     feed,
     listing,
+    status,
     run: async (signal) => {
-      const loops = [keyFeed.start(), listing.start(), ...createExpirySweep(deps)];
+      const loops = [keyFeed.start(), listing.start(), status.start(), ...createExpirySweep(deps)];
       await usage.run(signal);
       await Promise.all(loops.map((loop) => loop.stop()));
     },
@@ -238,11 +256,13 @@ interface RouteServices {
   readonly announce: PublishKeyChange;
   readonly people: ReturnType<typeof createSessions>;
   readonly keyFeed: KeyFeedSync;
+  readonly health: HealthReader;
+  readonly status: StatusMonitor;
 }
 
 function serveRoutes(deps: ApiDeps, services: RouteServices): void {
   const { contract, db, clock, cell, sealer, recallMoney, marketplaceDomain: domain = null } = deps;
-  const { server, keys, members, feed, listing, announce, people, keyFeed } = services;
+  const { server, keys, members, feed, listing, announce, people, keyFeed, health, status } = services;
   const { operations } = contract;
   const base = { server, operations, db };
   const { publicUrl = null, inferenceUrl = null } = deps;
@@ -291,15 +311,19 @@ function serveRoutes(deps: ApiDeps, services: RouteServices): void {
   serveInstances({ ...base, clock, cell, recallMoney, domain });
   serveVolumes({ ...base, clock, ordering: createOrderRunner({ db, cell, recallMoney }, 'volume') });
   if (deps.console != null) serveConsole(server, deps.console);
-  const {
-    lifecycle,
-    build = unknownBuild,
-    healthToken: token = null,
-    healthProcesses: processes = [],
-  } = deps;
-  serveOperatorHealth({ ...base, ...{ clock, log: deps.log, lifecycle, build, processes, token } });
+  serveOperatorHealth({ server, operations, health });
+  serveStatusPage(server, { status, name: installationNameOf(deps), hasConsole: deps.console != null });
+  const { lifecycle, build = unknownBuild, healthToken: token = null } = deps;
   serveHealth(server.fastify, { lifecycle, build, token });
 }
+
+function healthDepsOf(deps: ApiDeps) {
+  const { db, clock, log, lifecycle, build = unknownBuild } = deps;
+  const { healthToken: token = null, healthProcesses: processes = [] } = deps;
+  return { db, clock, log, lifecycle, build, token, processes };
+}
+
+const installationNameOf = ({ signIn }: ApiDeps): string => signIn?.settings.name ?? 'Millrace';
 
 /** Null if sign-in is disabled. */
 function createSessions({ db, clock, signIn, organisationRpm, fundedRpm = organisationRpm }: ApiDeps) {
@@ -318,7 +342,7 @@ function installationInfoOf(deps: ApiDeps): InstallationInfo {
   const inferenceUrl = deps.inferenceUrl ?? publicUrl;
   const { version } = deps.build ?? unknownBuild;
   const { isDemo: demo = false } = deps;
-  const name = signIn?.settings.name ?? 'Millrace';
+  const name = installationNameOf(deps);
   const { priceRules: { least, most } = defaultPriceRules, supplierFeePercentage = null } = deps;
   const supplierTerms = {
     feePercentage: supplierFeePercentage,

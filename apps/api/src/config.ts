@@ -11,6 +11,15 @@ const drainConfig = fragment('drain', {
   },
 });
 
+const statusPageConfig = fragment('statusPage', {
+  noticeFile: {
+    env: 'MILLRACE_STATUS_NOTICE_FILE',
+    schema: values.text.nullable().default(null),
+    expected: 'the path of a text that the public status page shows while the file exists',
+    example: '/etc/millrace/status.txt',
+  },
+});
+
 const maintenanceConfig = fragment('maintenance', {
   drainHours: {
     env: 'MILLRACE_MAINTENANCE_DRAIN_HOURS',
@@ -69,7 +78,10 @@ const marketplacePricesConfig = fragment(
 );
 
 export function loadApiConfig(env?: Environment) {
-  return loadConfig([...apiFragments, drainConfig, maintenanceConfig, marketplacePricesConfig], env);
+  return loadConfig(
+    [...apiFragments, drainConfig, maintenanceConfig, marketplacePricesConfig, statusPageConfig],
+    env,
+  );
 }
 
 export type ApiConfig = ReturnType<typeof loadApiConfig>;

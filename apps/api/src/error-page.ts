@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { HttpServer } from '@millrace/platform/http';
 import { productFolder } from '@millrace/platform/release';
+import { pageHeaders } from './page-headers.ts';
 
 const source = path.join(productFolder, 'docs', 'errors.md');
 
@@ -12,11 +13,17 @@ export function serveErrorPage(server: HttpServer): void {
   server.fastify.get('/docs/errors', { onRequest: server.admitAnonymous }, async (request, reply) => {
     const forBrowser = /\btext\/html\b/.test(request.headers.accept ?? '');
     return reply
-      .headers({ 'cache-control': 'public, max-age=300', vary: 'accept' })
+      .headers({ ...pageHeaders(style), 'cache-control': 'public, max-age=300', vary: 'accept' })
       .header('content-type', forBrowser ? 'text/html; charset=utf-8' : 'text/markdown; charset=utf-8')
       .send(forBrowser ? html : text);
   });
 }
+
+const style = `
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+:target { background: Mark; color: MarkText; }
+`;
 
 /** Renders the Markdown subset of docs/errors.md: headings, paragraphs, lists, code and bold. `#REASON` links to its section. */
 export function renderErrorPage(markdown: string): string {
@@ -27,12 +34,9 @@ export function renderErrorPage(markdown: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Errors</title>
-<style>
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
-:target { background: Mark; color: MarkText; }
-</style>
+<style>${style}</style>
 ${body.join('\n')}
+<p><a href="/status">Status of this installation</a></p>
 </html>
 `;
 }

@@ -124,6 +124,7 @@ function apiSettingsOf(config: ApiConfig, build: BuildInfo) {
     build,
     healthToken: config.health.token,
     healthProcesses: config.healthProcesses.list,
+    statusNoticeFile: config.statusPage.noticeFile,
     isDemo: config.demo.isDemo,
     invoiceIssuer: invoiceIssuer(config.invoices.issuer, config.demo.isDemo),
     consoleUrl: config.stripe.consoleUrl,

@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { HttpServer } from '@millrace/platform/http';
 import { productFolder } from '@millrace/platform/release';
 import { escapeHtml } from './error-page.ts';
+import { pageHeaders } from './page-headers.ts';
 
 const folder = path.join(productFolder, 'docs', 'runbooks');
 const PREFIX = '/docs/runbooks/';
@@ -22,12 +23,19 @@ export function serveRunbooks(server: HttpServer): void {
   );
   for (const [name, html] of pages) {
     server.fastify.get(`${PREFIX}${name}`, { onRequest: server.admitAnonymous }, async (_request, reply) =>
-      reply
-        .headers({ 'cache-control': 'public, max-age=300', 'content-type': 'text/html; charset=utf-8' })
-        .send(html),
+      reply.headers({ ...pageHeaders(style), 'cache-control': 'public, max-age=300' }).send(html),
     );
   }
 }
+
+const style = `
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: break-word; }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+td, th { border: 1px solid GrayText; padding: .3rem .6rem; text-align: left; vertical-align: top; }
+pre { overflow-x: auto; border: 1px solid GrayText; padding: .6rem; }
+:target { background: Mark; color: MarkText; }
+`;
 
 /** Renders the Markdown of our runbooks: headings, paragraphs, lists, tables, code, bold and links. */
 export function renderRunbook(text: string, name: string): string {
@@ -45,14 +53,7 @@ export function renderRunbook(text: string, name: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>${escapeHtml(title)}</title>
-<style>
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: break-word; }
-table { border-collapse: collapse; display: block; overflow-x: auto; }
-td, th { border: 1px solid GrayText; padding: .3rem .6rem; text-align: left; vertical-align: top; }
-pre { overflow-x: auto; border: 1px solid GrayText; padding: .6rem; }
-:target { background: Mark; color: MarkText; }
-</style>
+<style>${style}</style>
 <main>
 ${body.join('\n')}
 </main>

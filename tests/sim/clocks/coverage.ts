@@ -11,6 +11,7 @@ export const withoutSweep: Readonly<Record<string, string>> = {
   'serve names': 'compares rows with Caddy',
   'compare the restore mark': 'compares marks, which are numbers',
   'check feed heads': 'compares sequence numbers',
+  'check the public status': 'only measures',
   'follow the listing':
     'reads changes; uses the wall clock only to detect that the machine was suspended, and then reads again',
   'reseal webhooks': 'encrypts secrets again',

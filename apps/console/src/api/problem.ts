@@ -8,6 +8,8 @@ export interface Problem {
   readonly requestId: string | null;
   readonly reason: string | null;
   readonly docUrl: string | null;
+  /** The service failed, so its status page may explain it. */
+  readonly isOutage: boolean;
 }
 
 export function toProblem(error: unknown): Problem {
@@ -15,7 +17,8 @@ export function toProblem(error: unknown): Problem {
     const { message, suggestion, requestId, reason, docUrl } = error;
     const fields = error.issues.map(({ path, message: why }) => `${(path ?? []).join('.')}: ${why}`);
     const advice = [suggestion, ...fields].filter((text) => text !== null && text !== '').join(' ');
-    return { title: message, advice: advice === '' ? null : advice, requestId, reason, docUrl };
+    const isOutage = error.status >= 500;
+    return { title: message, advice: advice === '' ? null : advice, requestId, reason, docUrl, isOutage };
   }
   if (error instanceof ConnectionError) {
     return {
@@ -24,11 +27,12 @@ export function toProblem(error: unknown): Problem {
       requestId: null,
       reason: null,
       docUrl: null,
+      isOutage: true,
     };
   }
   const title = error instanceof Error ? error.message : String(error);
   const advice = error instanceof SignInError ? null : 'Try again. If the error remains, reload the page.';
-  return { title, advice, requestId: null, reason: null, docUrl: null };
+  return { title, advice, requestId: null, reason: null, docUrl: null, isOutage: false };
 }
 
 /** The service's message about one input field, if there is one. */

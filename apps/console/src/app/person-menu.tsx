@@ -104,6 +104,7 @@ function SignedInMenu({ session }: Readonly<{ session: Session }>) {
             <Menu.Item className={item} render={<Link to="/account" />}>
               Account and security
             </Menu.Item>
+            <Menu.Item className={item} render={<a href="/status">Service status</a>} />
             <Menu.Item className={item} onClick={() => void signOut()}>
               Sign out
             </Menu.Item>

@@ -51,7 +51,7 @@ interface ProblemProps {
 
 /** Shows an error with advice, request id and retry. */
 export function Problem({ error, doing, retry }: ProblemProps) {
-  const { title, advice, requestId, docUrl, reason } = toProblem(error);
+  const { title, advice, requestId, docUrl, reason, isOutage } = toProblem(error);
   return (
     <div role="alert" className="bg-bad-soft text-ink m-0 flex gap-2.5 rounded-md px-3 py-2.5">
       <AlertTriangle aria-hidden className="text-bad mt-0.5 size-4 shrink-0" />
@@ -59,7 +59,7 @@ export function Problem({ error, doing, retry }: ProblemProps) {
         {doing !== undefined && <p className="text-soft text-xs">Could not {doing}.</p>}
         <p className="font-medium break-words">{title}</p>
         {advice !== null && <p className="break-words">{advice}</p>}
-        {(requestId !== null || docUrl !== null) && (
+        {(requestId !== null || docUrl !== null || isOutage) && (
           <p className="text-soft mt-1 flex flex-wrap items-center gap-x-2 text-xs">
             {requestId !== null && (
               <span className="inline-flex items-center gap-1">
@@ -70,6 +70,11 @@ export function Problem({ error, doing, retry }: ProblemProps) {
             {docUrl !== null && reason !== null && (
               <a className="underline" href={docUrl}>
                 About {reason}
+              </a>
+            )}
+            {isOutage && (
+              <a className="underline" href="/status">
+                Service status
               </a>
             )}
           </p>

@@ -91,6 +91,8 @@ export { applyFleetConfig, type RefusedCluster } from './admin/fleet-config.ts';
 export { createDriverPool, type DriverPool, type DriverPoolDeps } from './inventory/driver-pool.ts';
 export { registerSupplierCluster, type SupplierCluster } from './admin/supplier-clusters.service.ts';
 export { FleetSync, type PollResult, type FleetSyncDeps } from './inventory/sync.ts';
+export { listPlannedMaintenance, type PlannedMaintenance } from './maintenance/planned-maintenance.store.ts';
+export { readRegionHealth } from './inventory/region-health.store.ts';
 export { listObservations, type ObservationRecord } from './inventory/cluster-observation.store.ts';
 export {
   parseCudaRequirement,

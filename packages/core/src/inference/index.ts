@@ -28,7 +28,7 @@ export { chargeCheckpoints } from './usage/usage.service.ts';
 export { createKeyFeedSync, maintainKeyFeed } from './key-feed/key-feed-sync.ts';
 export type { KeyFeedMaintenanceOptions, KeyFeedSync } from './key-feed/key-feed-sync.ts';
 export { usesPlaintext } from './catalog/catalog.ts';
-export { listModelsOfDownEngines } from './catalog/catalog.store.ts';
+export { hasModelWithoutEngine, listModelsOfDownEngines } from './catalog/catalog.store.ts';
 export { serveCatalog, type CatalogRoutes } from './catalog/catalog.routes.ts';
 export { readPublicModels, type PublicModel } from './catalog/public-models.ts';
 export { monitorDeployments, type ProbedEngine, type ProbeEngine } from './catalog/deployment-health.ts';

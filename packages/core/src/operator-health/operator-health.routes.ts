@@ -1,133 +1,27 @@
 import type { Contract, ResponseBody } from '@millrace/contract';
-import { withDeadline, type Timer } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
 import type { HttpServer } from '@millrace/platform/http';
-import type { Lifecycle } from '@millrace/platform/lifecycle';
-import type { Logger } from '@millrace/platform/log';
-import { measureFailingLoops } from '@millrace/platform/loops';
-import { msToSecondsRoundDown } from '@millrace/platform/money';
-import type { BuildInfo } from '@millrace/platform/release';
-import { readAuditState } from '../auditor/index.ts';
-import { measureOutbox } from '../events/index.ts';
-import { countNodes, listObservations, SingleFlightCache } from '../fleet/index.ts';
-import { listModelsOfDownEngines } from '../inference/index.ts';
-import { listStorageNodes } from '../volumes/index.ts';
-import { measureQueues } from '../webhooks/index.ts';
-import {
-  findProblems,
-  dependencyReadings,
-  restoreReading,
-  type FleetReadings,
-  type HealthReadings,
-} from './problems.ts';
-import { probeProcess, toProcessHealth, type ProcessAddress, type ProcessHealth } from './process-probe.ts';
+import type { Health, HealthReader } from './health-reader.ts';
+import { findProblems, dependencyReadings, restoreReading } from './problems.ts';
 
 export interface OperatorHealthRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
-  readonly db: Db;
-  readonly clock: Timer;
-  readonly log: Pick<Logger, 'warn'>;
-  readonly lifecycle: Pick<Lifecycle, 'ready'>;
-  readonly build: BuildInfo;
-  /** Workers and gateways to ask. */
-  readonly processes: readonly ProcessAddress[];
-  readonly token: string | null;
+  readonly health: HealthReader;
 }
 
 type WireHealth = ResponseBody<Contract['operations']['adminGetHealth']>;
 
-const MAX_AGE_MS = 5_000;
-const SECTION_TIMEOUT_MS = 3_000;
-const CLUSTERS_MAX = 1_000;
-
-export function serveOperatorHealth(deps: OperatorHealthRoutes): void {
-  const cache = new SingleFlightCache(deps.clock, () => readHealth(deps));
-  deps.server.serve(deps.operations.adminGetHealth, () => cache.get(MAX_AGE_MS));
+export function serveOperatorHealth({ server, operations, health }: OperatorHealthRoutes): void {
+  server.serve(operations.adminGetHealth, async () => toWire(await health.read()));
 }
 
-async function readHealth(deps: OperatorHealthRoutes): Promise<WireHealth> {
-  const { db } = deps;
-  const unread: string[] = [];
-  /** Null if the section cannot be read in time: one slow part must not hide the others. */
-  const section = async <T>(name: string, read: () => Promise<T>): Promise<T | null> => {
-    try {
-      return await withDeadline(deps.clock, `Reading ${name}`, SECTION_TIMEOUT_MS, read);
-    } catch (error) {
-      deps.log.warn({ err: error, section: name }, 'a section of the health page could not be read');
-      unread.push(name);
-      return null;
-    }
-  };
-  const [processes, queues, money, fleet, loops] = await Promise.all([
-    readProcesses(deps),
-    section('queues', () => readQueues(db)),
-    section('money', () => readMoney(db)),
-    section('fleet', () => readFleet(db)),
-    section('loops', () => readLoops(db)),
-  ]);
-  return toWire({ processes, queues, money, fleet, loops }, unread, db.clock.now());
-}
-
-async function readProcesses(deps: OperatorHealthRoutes): Promise<readonly ProcessHealth[]> {
-  const { clock, lifecycle, build, processes, token } = deps;
-  const startedMs = clock.monotonicMs();
-  const own = lifecycle
-    .ready()
-    .then((report) =>
-      toProcessHealth('api', { ...report, ...build }, Math.round(clock.monotonicMs() - startedMs)),
-    );
-  return Promise.all([own, ...processes.map((address) => probeProcess(clock, address, token))]);
-}
-
-async function readQueues(db: Db) {
-  const outbox = await measureOutbox(db);
-  const { oldestDueMs } = await measureQueues(db, db.clock.now());
-  return {
-    outboxWaiting: outbox.waiting,
-    outboxOldestSeconds: msToSecondsRoundDown(outbox.oldestWaitingMs),
-    outboxParked: outbox.parked,
-    webhooksOldestSeconds: msToSecondsRoundDown(oldestDueMs),
-  };
-}
-
-async function readMoney(db: Db) {
-  const { isClean, lastCleanAgeMs } = await readAuditState(db);
-  return { isClean, lastCleanSeconds: lastCleanAgeMs === null ? null : msToSecondsRoundDown(lastCleanAgeMs) };
-}
-
-async function readFleet(db: Db): Promise<FleetReadings> {
-  const clusters = await listObservations(db, CLUSTERS_MAX);
-  const nodes = await countNodes(db, null);
-  const storage = (await listStorageNodes(db)).filter(({ configured }) => configured);
-  const present = [...nodes].filter(([status]) => status !== 'node_removed');
-  return {
-    clusters: clusters.length,
-    silentClusters: clusters
-      .filter(({ status }) => status === 'silent')
-      .map(({ clusterName }) => clusterName),
-    nodes: present.reduce((sum, [, count]) => sum + count, 0),
-    nodesFaulty: (nodes.get('node_offline') ?? 0) + (nodes.get('node_quarantined') ?? 0),
-    storageNodes: storage.length,
-    silentStorageNodes: storage.filter(({ status }) => status === 'silent').map(({ name }) => name),
-    enginesDown: await listModelsOfDownEngines(db),
-  };
-}
-
-async function readLoops(db: Db) {
-  const now = db.clock.nowMs();
-  return (await measureFailingLoops(db)).map(({ loop, items, failingSince }) => ({
-    loop,
-    items,
-    failingSeconds: msToSecondsRoundDown(Math.max(0, now - failingSince.getTime())),
-  }));
-}
-
-function toWire(readings: HealthReadings, unread: readonly string[], now: Date): WireHealth {
+function toWire({ readings, unread, readAt }: Health): WireHealth {
   const { processes, queues, money, fleet, loops } = readings;
   return {
-    readAt: now.toISOString(),
-    problems: findProblems(readings).map((problem) => ({ ...problem })),
+    readAt: readAt.toISOString(),
+    problems: findProblems(readings).map(({ id, severity, title, effect, runbook }) => {
+      return { id, severity, title, effect, runbook };
+    }),
     processes: processes.map(({ name, status, version, commit, tookMs, failing }) => ({
       ...{ name, status, version, commit, tookMs },
       failing: failing.map((each) => ({ ...each })),

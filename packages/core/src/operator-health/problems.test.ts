@@ -14,7 +14,8 @@ const fine: HealthReadings = {
   money: { isClean: true, lastCleanSeconds: 600 },
   fleet: {
     ...{ clusters: 2, nodes: 9, nodesFaulty: 0, storageNodes: 1 },
-    ...{ silentClusters: [], silentStorageNodes: [], enginesDown: [] },
+    ...{ silentClusters: [], silentStorageNodes: [], enginesDown: [], hasModelWithoutEngine: false },
+    ...{ regions: [], storageRegions: [] },
   },
   loops: [],
 };
@@ -50,7 +51,8 @@ describe('findProblems', () => {
 
   it('names silent clusters, storage nodes and engines that are down', () => {
     const fleet = {
-      ...{ clusters: 7, nodes: 9, nodesFaulty: 1, storageNodes: 1 },
+      ...{ clusters: 7, nodes: 9, nodesFaulty: 1, storageNodes: 1, hasModelWithoutEngine: false },
+      ...{ regions: [], storageRegions: [] },
       silentClusters: ['a', 'b', 'c', 'd', 'e', 'f'],
       silentStorageNodes: ['shelf'],
       enginesDown: ['tiny', 'tiny'],

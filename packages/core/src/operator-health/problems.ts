@@ -3,12 +3,14 @@ import type { ProcessHealth } from './process-probe.ts';
 
 /** Finds problems in readings and says their effect. Pure, so every sentence has a test. */
 
-interface HealthProblem {
+export interface HealthProblem {
   readonly id: string;
   readonly severity: 'critical' | 'warning';
   readonly title: string;
   readonly effect: string;
   readonly runbook: string;
+  /** The processes that have it. Absent: the problem was read from the database. */
+  readonly reportedBy?: readonly string[];
 }
 
 interface QueueReadings {
@@ -27,6 +29,17 @@ export interface FleetReadings {
   readonly silentStorageNodes: readonly string[];
   /** Models of engines that are down, with repetitions. */
   readonly enginesDown: readonly string[];
+  /** Whether all engines of a public model are down. */
+  readonly hasModelWithoutEngine: boolean;
+  /** The operator's clusters and storage nodes in live mode. */
+  readonly regions: readonly RegionReading[];
+  readonly storageRegions: readonly RegionReading[];
+}
+
+export interface RegionReading {
+  readonly region: string;
+  readonly total: number;
+  readonly silent: number;
 }
 
 /** Null: the section could not be read. */
@@ -117,9 +130,11 @@ export function findProblems(readings: HealthReadings): readonly HealthProblem[]
 
 function processProblems(processes: readonly ProcessHealth[]): HealthProblem[] {
   const broken = Object.entries(dependencies).flatMap(([key, dependency]): HealthProblem[] => {
-    const names = processes.filter(({ failing }) => failing.some(({ check }) => dependencyOf(check) === key));
-    if (names.length === 0) return [];
-    const title = `${dependency.label} is unreachable from ${list(names.map(({ name }) => name))}`;
+    const reportedBy = processes
+      .filter(({ failing }) => failing.some(({ check }) => dependencyOf(check) === key))
+      .map(({ name }) => name);
+    if (reportedBy.length === 0) return [];
+    const title = `${dependency.label} is unreachable from ${list(reportedBy)}`;
     return [
       {
         id: `engine ${key}`,
@@ -127,6 +142,7 @@ function processProblems(processes: readonly ProcessHealth[]): HealthProblem[] {
         title,
         effect: dependency.effect,
         runbook: dependency.runbook,
+        reportedBy,
       },
     ];
   });
@@ -144,6 +160,7 @@ function problemsOfProcess({ name, status, failing }: ProcessHealth): HealthProb
         title: `${name} does not report its health`,
         effect,
         runbook,
+        reportedBy: [name],
       },
     ];
   }
@@ -161,6 +178,7 @@ function problemsOfProcess({ name, status, failing }: ProcessHealth): HealthProb
             ? 'This process gets no requests until the check passes.'
             : 'This process works with reduced functions.',
         runbook: isClock ? alert('hosts', 'clockwrong') : alert('processes', 'processnotready'),
+        reportedBy: [name],
       };
     });
 }

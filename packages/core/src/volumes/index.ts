@@ -18,6 +18,7 @@ export { readKeyRunningTotals, type KeyRunningTotals } from './money/key-running
 export { freezeUnpaid } from './actions/dunning.service.ts';
 export { defaultVolumePolicy, type VolumePolicy } from './model/policy.ts';
 export { listStorageNodes } from './model/storage-nodes.store.ts';
+export type { StorageNode } from './model/storage-nodes.ts';
 export { applyStorageConfig } from './model/storage-config.ts';
 export { serveVolumes, type VolumeRoutes } from './actions/volumes.routes.ts';
 export { createNodeChecker, checkDueNodes } from './reconcile/check-nodes.service.ts';

@@ -209,6 +209,23 @@ export async function listModelsOfDownEngines(reader: Reader): Promise<readonly 
   return rows.map(({ model }) => model);
 }
 
+/** Whether a model that everyone can use has engines, and all of them are down. */
+export async function hasModelWithoutEngine(reader: Reader): Promise<boolean> {
+  const row = await reader.kysely
+    .selectFrom('inference_deployments as engine')
+    .innerJoin('inference_models as model', 'model.name', 'engine.model')
+    .select('model.name')
+    .where('engine.enabled', '=', true)
+    .where('model.mode', '=', 'live')
+    .where('model.enabled', '=', true)
+    .where('model.visible_to', 'is', null)
+    .groupBy('model.name')
+    .having(sql<boolean>`bool_and(engine.health = 'down')`)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 export async function findEnabledDeployments(
   reader: Reader,
   models: readonly string[],
