@@ -5,6 +5,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const usesEngines =
   /conformance|\/tests\/(?:e2e|console)\/|ironic|incus|processes\.int|faulty-daemon|tools\/services/;
 
+/** Files that take minutes. They start first, because one that starts last runs alone at the end. */
+const slowest = /\.conformance\.|\/doctor\/doctor\.int|\/wrong-clocks\.int|\/readme\.int/;
+
 /** Files to start between two that wait. */
 const OTHER_FILES_BETWEEN = 2;
 
@@ -12,12 +15,13 @@ const OTHER_FILES_BETWEEN = 2;
 export class InterleavedSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const waiting = sorted.filter(({ moduleId }) => usesEngines.test(moduleId));
-    const others = sorted.filter(({ moduleId }) => !usesEngines.test(moduleId));
-    // The conformance suite takes longest.
-    const longest = (file: TestSpecification): number => (file.moduleId.includes('.conformance.') ? 0 : 1);
+    const isWaiting = ({ moduleId }: TestSpecification): boolean =>
+      usesEngines.test(moduleId) || slowest.test(moduleId);
+    const waiting = sorted.filter(isWaiting);
+    const others = sorted.filter((file) => !isWaiting(file));
+    const rank = ({ moduleId }: TestSpecification): number => (slowest.test(moduleId) ? 0 : 1);
     const inTurn = waiting
-      .toSorted((left, right) => longest(left) - longest(right))
+      .toSorted((left, right) => rank(left) - rank(right))
       .flatMap((file, nth) => [
         file,
         ...others.slice(nth * OTHER_FILES_BETWEEN, (nth + 1) * OTHER_FILES_BETWEEN),

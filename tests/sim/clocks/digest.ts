@@ -14,23 +14,39 @@ const UNSTABLE_TABLES: ReadonlySet<string> = new Set(['loop_items', 'audit_runs'
  * an end or a deletion changes at least one figure. All tables are read from the catalog, so new ones are included.
  */
 export async function databaseDigest(database: TestDatabase): Promise<ReadonlyMap<string, string>> {
+  let statement = statements.get(database);
+  if (statement === undefined) {
+    statement = await digestStatement(database);
+    statements.set(database, statement);
+  }
+  const { rows } = await database.query<{ readonly name: string; readonly figures: TableFigures }>(statement);
+  return new Map(
+    rows.flatMap(({ name, figures }) =>
+      Object.entries(figures).map(([figure, value]) => [`${name}.${figure}`, value ?? 'none'] as const),
+    ),
+  );
+}
+
+type TableFigures = Readonly<Record<string, string | null>>;
+
+/** No test changes the schema of its database. */
+const statements = new WeakMap<TestDatabase, string>();
+
+/** One statement for all tables, because a statement for each would take most of the time. */
+async function digestStatement(database: TestDatabase): Promise<string> {
   const { rows: columns } = await database.query<Column>(`
     select c.table_name, c.column_name, c.data_type from information_schema.columns c
       join pg_class on pg_class.oid = format('public.%I', c.table_name)::regclass
      where c.table_schema = 'public' and not pg_class.relispartition and pg_class.relkind in ('r', 'p')
      order by 1, 2`);
-  const figures = new Map<string, string>();
-  for (const [table, itsColumns] of Map.groupBy(columns, ({ table_name }) => table_name)) {
-    if (UNSTABLE_TABLES.has(table)) continue;
-    const selected = ['count(*)::text as "rows"', ...itsColumns.flatMap(figureOf)];
-    const { rows } = await database.query<Record<string, string | null>>(
-      `select ${selected.join(', ')} from "${table}"`,
-    );
-    for (const [name, value] of Object.entries(rows[0] ?? {})) {
-      figures.set(`${table}.${name}`, value ?? 'none');
-    }
-  }
-  return figures;
+  const tables = Map.groupBy(columns, ({ table_name }) => table_name);
+  return [...tables]
+    .filter(([table]) => !UNSTABLE_TABLES.has(table))
+    .map(([table, itsColumns]) => {
+      const selected = ['count(*)::text as "rows"', ...itsColumns.flatMap(figureOf)];
+      return `select '${table}' as name, to_json(t) as figures from (select ${selected.join(', ')} from "${table}") t`;
+    })
+    .join(' union all ');
 }
 
 function figureOf({ column_name: name, data_type: type }: Column): string[] {

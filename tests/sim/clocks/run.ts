@@ -16,9 +16,9 @@ export function atOffset<T>(
   return withWrongClock(() => harness.rentals.clock.nowMs() + offsetMs() - realNowMs(), work);
 }
 
-type Figures = ReadonlyMap<string, string>;
+export type Figures = ReadonlyMap<string, string>;
 
-async function figuresOf({ rentals, volumes }: ClockHarness): Promise<Figures> {
+export async function figuresOf({ rentals, volumes }: ClockHarness): Promise<Figures> {
   const both = await Promise.all([databaseDigest(rentals.database), databaseDigest(volumes.database)]);
   return new Map(
     both.flatMap((digest, index) => [...digest].map(([name, value]) => [`${index} ${name}`, value])),
@@ -54,20 +54,23 @@ export async function changesAt(harness: ClockHarness, offsetMs: () => number): 
   return differences(before, await figuresOf(harness));
 }
 
-/** The changes of one sweep if its transactions used the wall clock of the process. */
+/**
+ * The changes of one sweep if its transactions used the wall clock of the process, and the figures after it. `before` are the
+ * figures after the previous sweep.
+ */
 export async function changesIfBroken(
   harness: ClockHarness,
-  name: string,
-  offsetMs: number,
-): Promise<readonly string[]> {
-  const before = await figuresOf(harness);
+  before: Figures,
+  { name, offsetMs }: { readonly name: string; readonly offsetMs: number },
+): Promise<{ readonly changes: readonly string[]; readonly after: Figures }> {
   const sweep = sweeps[name];
   await atOffset(
     harness,
     () => offsetMs,
     async () => sweep?.(harness, harness.atProcessTime(harness.rentals.db)),
   );
-  return differences(before, await figuresOf(harness));
+  const after = await figuresOf(harness);
+  return { changes: differences(before, after), after };
 }
 
 /** Findings of a full audit of both databases, except that the tenants' seeded money has no payment. */
