@@ -40,6 +40,7 @@ export class TestInstallation implements AsyncDisposable {
   readonly authority: Authority;
   readonly otherAuthority: Authority;
   readonly #closers: (() => unknown)[] = [];
+  #stateFolder = '';
   #sql: Client | null = null;
   #valkey: ValkeyClient | null = null;
 
@@ -69,7 +70,9 @@ export class TestInstallation implements AsyncDisposable {
       await makeAuthority(),
     ]);
     installation.#closers.push(...closers);
-    await installation.#initialise(stateFolder, `https://localhost:${publicPort}`);
+    installation.#stateFolder = stateFolder;
+    const person = ['--email', 'ada@example.com', '--name', 'Ada', '--organisation', 'Example'];
+    await installation.init(['--public-url', `https://localhost:${publicPort}`, ...person]);
     installation.#addTestSettings(plainPort);
     await installation.#start();
     return installation;
@@ -157,6 +160,11 @@ export class TestInstallation implements AsyncDisposable {
     this.engines.set(name, started);
   }
 
+  async restartProcess(role: ProcessRole): Promise<void> {
+    await this.processes.get(role)?.crash();
+    await this.startProcess(role);
+  }
+
   async startProcess(role: ProcessRole): Promise<void> {
     const started = await startProcess({
       name: role,
@@ -211,16 +219,16 @@ export class TestInstallation implements AsyncDisposable {
     return Object.fromEntries(entries.map(([name, value]) => [name, value ?? '']));
   }
 
-  async #initialise(stateFolder: string, publicUrl: string): Promise<void> {
+  /** Runs `millrace-admin init` and returns its output. */
+  async init(words: readonly string[] = []): Promise<string> {
     const { ports, folder } = this;
-    let err = '';
-    const io = { out: () => undefined, err: (text: string) => void (err += text) };
+    const { io, read } = collectOutput();
+    const stateFolder = this.#stateFolder;
     const command = createInitCommand({ ports, stateFolder, groupId: groupOfPostgres, clock: systemClock });
-    const person = ['--email', 'ada@example.com', '--name', 'Ada', '--organisation', 'Example'];
-    const words = ['init', '--folder', folder, '--public-url', publicUrl, ...person];
     const env = { MILLRACE_POSTGRES_ADMIN_URL: this.postgres.url };
-    const code = await runAdmin(words, io, env, [command]);
-    if (code !== 0) throw new Error(`init failed with ${code}: ${err}`);
+    const code = await runAdmin(['init', '--folder', folder, ...words], io, env, [command]);
+    if (code !== 0) throw new Error(`init failed with ${code}: ${read()}`);
+    return read();
   }
 
   /** Another authority, a backup, and short waits. */
@@ -248,6 +256,12 @@ export class TestInstallation implements AsyncDisposable {
       await this.startProcess(role);
     }
   }
+}
+
+function collectOutput() {
+  let text = '';
+  const add = (more: string): void => void (text += more);
+  return { io: { out: add, err: add }, read: () => text };
 }
 
 const silent = createLogger({ name: 'test', level: 'silent' });
