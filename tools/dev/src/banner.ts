@@ -1,5 +1,6 @@
 import { DEMO_MODEL } from './models.ts';
-import { DEMO_CREDIT_USD, type Demo } from './seed.ts';
+import type { Demo } from './demo-file.ts';
+import { DEMO_CREDIT_USD } from './seed.ts';
 
 export interface DevAddresses {
   readonly api: string;

@@ -1,5 +1,6 @@
 import { demoSettings, prepareHistory } from './history.ts';
-import { seedDemo, type Demo } from './seed.ts';
+import type { Demo } from './demo-file.ts';
+import { seedDemo } from './seed.ts';
 
 export interface PreparedDemo {
   readonly demo: Demo;
