@@ -45,11 +45,13 @@ export function maintainRegistration(
   let known: string | undefined;
   let reachable = false;
   let absences: Absences = new Map();
-  const register = async (): Promise<readonly [id: string, services: readonly string[]]> => {
+  const register = async (
+    signal: AbortSignal,
+  ): Promise<readonly [id: string, services: readonly string[]]> => {
     // Replacing handlers belongs to the start of a process; repeated, it would disturb running calls.
     const replace = replaceDeployment && known === undefined;
     try {
-      const { deploymentId, services } = await registerDeployment(url, uri, { connection, replace });
+      const { deploymentId, services } = await registerDeployment(url, uri, { connection, replace, signal });
       reachable = true;
       return [deploymentId, services];
     } catch (error) {
@@ -57,16 +59,21 @@ export function maintainRegistration(
       throw error;
     }
   };
-  const replaceEarlier = async (own: string, services: readonly string[]): Promise<void> => {
-    const deployments = await readDeployments({ url, connection }, (name) => services.includes(name));
+  const replaceEarlier = async (
+    signal: AbortSignal,
+    own: string,
+    services: readonly string[],
+  ): Promise<void> => {
+    const admin = { url, connection, signal };
+    const deployments = await readDeployments(admin, (name) => services.includes(name));
     const sessions = await readProcessSessions(db);
     const running = new Set(sessions.flatMap((each) => (each.role === 'worker' ? [each.release] : [])));
     running.add(release);
     const plan = planDeployments({ own, isStart: known === undefined, deployments, running, absences });
     absences = plan.absences;
-    if (plan.takeOver) await registerDeployment(url, uri, { connection, replace: true });
+    if (plan.takeOver) await registerDeployment(url, uri, { connection, signal, replace: true });
     for (const { id, uri: removed, unfinished } of plan.remove) {
-      await removeDeployment({ url, connection }, id);
+      await removeDeployment(admin, id);
       log.info(
         { uri: removed, deploymentId: id, unfinished },
         'removed the deployment of an earlier release',
@@ -75,11 +82,16 @@ export function maintainRegistration(
   };
   const loop = startLoop(
     { name: 'register with Restate', clock: systemClock, log, idleMs: registerMs },
-    async () => {
-      const [deploymentId, services] = await register();
-      await replaceEarlier(deploymentId, services);
-      if (deploymentId !== known) log.info({ uri, services, deploymentId }, 'registered with Restate');
-      known = deploymentId;
+    // Without the signal, calls of a Restate that does not answer would use up the time for the drain.
+    async (signal) => {
+      try {
+        const [deploymentId, services] = await register(signal);
+        await replaceEarlier(signal, deploymentId, services);
+        if (deploymentId !== known) log.info({ uri, services, deploymentId }, 'registered with Restate');
+        known = deploymentId;
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
       return 'idle';
     },
   );

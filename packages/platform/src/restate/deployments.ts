@@ -8,6 +8,8 @@ export interface RestateAdminOptions {
   readonly url: string;
   readonly connection?: RestateConnection;
   readonly clock?: Timer;
+  /** Ends calls early, such as those of a process that stops. */
+  readonly signal?: AbortSignal;
 }
 
 /** The address of the handlers of one release, so that Restate ends a call where it started. Handlers ignore the path. */
@@ -34,11 +36,7 @@ export function releaseOfDiscovery(path: string): string | null {
 export async function registerDeployment(
   adminUrl: string,
   uri: string,
-  options: {
-    readonly replace?: boolean;
-    readonly connection?: RestateConnection;
-    readonly clock?: Timer;
-  } = {},
+  options: Omit<RestateAdminOptions, 'url'> & { readonly replace?: boolean } = {},
 ): Promise<{ readonly deploymentId: string; readonly services: readonly string[] }> {
   const { replace = false, ...rest } = options;
   const { status, text } = await callAdmin(
@@ -134,13 +132,14 @@ type AdminCall = Pick<RestateRequest, 'body'> & {
 };
 
 function callAdmin(
-  { url, connection = plainConnection, clock = systemClock }: RestateAdminOptions,
+  { url, connection = plainConnection, clock = systemClock, signal: given }: RestateAdminOptions,
   { path, ...call }: AdminCall,
 ): ReturnType<RestateConnection['send']> {
   const headers = { 'content-type': 'application/json', accept: 'application/json' };
-  return withDeadline(clock, 'A call of the admin API of Restate', timeoutMs, (signal) =>
-    connection.send({ ...call, url: `${url.replace(/\/$/, '')}${path}`, headers, signal }),
-  );
+  return withDeadline(clock, 'A call of the admin API of Restate', timeoutMs, (late) => {
+    const signal = given === undefined ? late : AbortSignal.any([late, given]);
+    return connection.send({ ...call, url: `${url.replace(/\/$/, '')}${path}`, headers, signal });
+  });
 }
 
 async function request(
