@@ -127,6 +127,63 @@ end $$;
 
 COMMENT ON FUNCTION public.begin_ledger_archive(through date) IS 'Records opening balances and totals of the closed months before a date. Called in the snapshot of a full audit that found no drift.';
 
+CREATE FUNCTION public.begin_usage_archive(through date) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  month_end timestamptz := begin_usage_archive.through::timestamp at time zone 'UTC';
+  last uuid := usage_archive_cutoff();
+  next uuid := first_id_at(month_end);
+  counted bigint;
+begin
+  if month_end > now() - interval '2 months' then
+    raise exception 'only months that ended two months ago are archived' using errcode = 'invalid_parameter_value';
+  end if;
+  if exists (select from usage_archives as archive where archive.deleted_at is null or archive.through >= begin_usage_archive.through) then
+    return 'details are being deleted, or the month is archived';
+  end if;
+  if exists (select from invoice_months where month < month_end and finished_at is null) then
+    return 'invoices of the month are missing';
+  end if;
+  if exists (select from usage_deferred where kind = 'usage' and uuid_of_public_id('req_' || upper(right(payload ->> 'requestId', 26))) < next) then
+    return 'usage of the month is deferred';
+  end if;
+
+  -- Transfers before the end of the last archive are no longer compared with their requests.
+  delete from ledger_archived_totals where measure = 'transfer_used' and subject < next;
+  insert into ledger_archived_totals as total (subject, measure, amount_nano_usd)
+  select subject, measure, amount from (
+    select lease_id as subject, 'lease_used' as measure, sum(amount_nano_usd) as amount
+      from usage_charges where request_id >= last and request_id < next and outcome = 'charged' and lease_id is not null group by lease_id
+    union all
+    select transfer_id, 'transfer_used', sum(amount_nano_usd + borne_nano_usd)
+      from usage_charges where request_id >= last and request_id < next and transfer_id >= next group by transfer_id) as added
+  on conflict (subject, measure) do update set amount_nano_usd = total.amount_nano_usd + excluded.amount_nano_usd;
+
+  insert into usage_months as known
+  select date_trunc('month', to_timestamp(('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 1000) at time zone 'UTC')::date,
+         org_id, mode, key_id, model, outcome, count(*), sum(tokens_prompt), sum(tokens_cached), sum(tokens_completion),
+         sum(image_pixel_steps), sum(characters), sum(priced_nano_usd), sum(cost_nano_usd)
+    from inference_requests where id >= last and id < next
+   group by 1, 2, 3, 4, 5, 6
+  on conflict (month, org_id, mode, key_id, model, outcome) do update
+     set requests = known.requests + excluded.requests, tokens_prompt = known.tokens_prompt + excluded.tokens_prompt,
+         tokens_cached = known.tokens_cached + excluded.tokens_cached,
+         tokens_completion = known.tokens_completion + excluded.tokens_completion,
+         image_pixel_steps = known.image_pixel_steps + excluded.image_pixel_steps,
+         characters = known.characters + excluded.characters, priced_nano_usd = known.priced_nano_usd + excluded.priced_nano_usd,
+         cost_nano_usd = known.cost_nano_usd + excluded.cost_nano_usd;
+  select count(*) into counted from inference_requests where id >= last and id < next;
+
+  insert into usage_archives (through, cutoff, requests) values (begin_usage_archive.through, next, counted);
+  -- Fails if an old request was charged after the snapshot of the audit. The transaction is then repeated.
+  update usage_archive_guard set old_charges = old_charges;
+  return 'begun';
+end $$;
+
+COMMENT ON FUNCTION public.begin_usage_archive(through date) IS 'Records sums of the requests before a date. Called in the snapshot of a full audit that found no drift.';
+
 CREATE FUNCTION public.check_invoice_counter() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -219,6 +276,101 @@ $$;
 
 COMMENT ON FUNCTION public.collect_notices() IS 'Stores a notice for each event that people receive by email.';
 
+CREATE FUNCTION public.delete_archived_leases(at_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  -- Clocks of processes differ by less than a day.
+  ledger_end timestamptz := (select max(through) from ledger_archives)::timestamp at time zone 'UTC' - interval '2 days';
+  first_kept uuid := least(usage_archive_cutoff(), first_id_at(ledger_end));
+  chosen uuid[];
+  holds uuid[];
+begin
+  if at_most not between 1 and 10000 then
+    raise exception 'at most 10000 leases are deleted at once' using errcode = 'invalid_parameter_value';
+  end if;
+  if ledger_end is null then
+    return 0;
+  end if;
+  -- If the archived sums are the stored totals, no charge of the lease or of its holds is outside the archives.
+  chosen := array(
+    select lease.id from pot_leases as lease
+     where lease.id < first_kept and lease.state = 'closed' and lease.closed_at < ledger_end
+       and lease.settled_nano_usd = coalesce((
+             select amount_nano_usd from ledger_archived_totals where subject = lease.id and measure = 'lease_used'), 0)
+       and not exists (
+             select from (select lease.hold_id as id
+                           union all
+                          select lent.hold_id from pot_lease_budgets as lent where lent.lease_id = lease.id) as named
+               left join ledger_holds as hold on hold.id = named.id
+               left join ledger_archived_totals as total on total.subject = named.id and total.measure = 'hold_posted'
+              where (hold.closed_at < ledger_end and hold.posted_nano_usd = coalesce(total.amount_nano_usd, 0)) is not true)
+     order by lease.id limit at_most for update of lease skip locked);
+  if cardinality(chosen) = 0 then
+    return 0;
+  end if;
+  holds := array(select hold_id from pot_leases where id = any (chosen)
+                  union all
+                 select hold_id from pot_lease_budgets where lease_id = any (chosen));
+  delete from pot_lease_gateways where lease_id = any (chosen);
+  delete from pot_lease_budgets where lease_id = any (chosen);
+  delete from pot_leases where id = any (chosen);
+  delete from ledger_hold_parts where hold_id = any (holds);
+  delete from ledger_holds where id = any (holds);
+  delete from ledger_archived_totals where subject = any (chosen || holds);
+  return cardinality(chosen);
+end $$;
+
+COMMENT ON FUNCTION public.delete_archived_leases(at_most integer) IS 'Deletes closed credit leases, with their holds, whose charges and requests are all archived. Returns their number.';
+
+CREATE FUNCTION public.delete_archived_usage(at_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET lock_timeout TO '200ms'
+    AS $_$
+declare
+  archive usage_archives;
+  name text;
+  rest_charges integer;
+  rest_requests integer;
+begin
+  if at_most not between 1 and 10000 then
+    raise exception 'at most 10000 rows are deleted at once' using errcode = 'invalid_parameter_value';
+  end if;
+  -- Partitions are created under the same lock.
+  if not pg_try_advisory_xact_lock(hashtextextended('make_usage_partitions', 0)) then
+    return 0;
+  end if;
+  select * into archive from usage_archives where deleted_at is null order by usage_archives.through limit 1 for update skip locked;
+  if not found then
+    return 0;
+  end if;
+  select child.relname into name
+    from pg_inherits join pg_class as child on child.oid = pg_inherits.inhrelid
+   where pg_inherits.inhparent in ('public.usage_charges'::regclass, 'public.inference_requests'::regclass)
+     and child.relname ~ '_[0-9]{8}$' and right(child.relname, 8) < to_char(archive.through, 'YYYYMMDD')
+   order by right(child.relname, 8), child.relname limit 1;
+  if found then
+    execute format('drop table public.%I', name);
+    update usage_archives set deleted_partitions = deleted_partitions + 1 where usage_archives.through = archive.through;
+    return 1;
+  end if;
+  delete from usage_charges_rest where request_id in (
+    select request_id from usage_charges_rest where request_id < archive.cutoff limit at_most);
+  get diagnostics rest_charges = row_count;
+  delete from inference_requests_rest where id in (
+    select id from inference_requests_rest where id < archive.cutoff limit at_most);
+  get diagnostics rest_requests = row_count;
+  if rest_charges + rest_requests > 0 then
+    return rest_charges + rest_requests;
+  end if;
+  update usage_archives set deleted_at = clock_timestamp() where usage_archives.through = archive.through;
+  return 0;
+end $_$;
+
+COMMENT ON FUNCTION public.delete_archived_usage(at_most integer) IS 'Deletes the oldest archived day of one of the two tables, or rows without a day. Returns 0 if there is nothing to delete now.';
+
 CREATE FUNCTION public.delete_finished_rows(what text, keep_days integer, at_most integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -253,6 +405,19 @@ begin
 end $$;
 
 COMMENT ON FUNCTION public.delete_finished_rows(what text, keep_days integer, at_most integer) IS 'Deletes rows of finished work by age, a batch at a time. The list with the periods is packages/core/src/retention.';
+
+CREATE FUNCTION public.due_usage_archive(after_months integer) RETURNS date
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select through::date
+    from (select least(date_trunc('month', now() at time zone 'UTC') - after_months * interval '1 month',
+                       (max(month) at time zone 'UTC') + interval '1 month') as through
+            from invoice_months where finished_at is not null having count(*) > 0) as due
+   where not exists (select from usage_archives where deleted_at is null or usage_archives.through >= due.through::date)
+$$;
+
+COMMENT ON FUNCTION public.due_usage_archive(after_months integer) IS 'The end of the invoiced months that are due; null if they are archived or details are being deleted.';
 
 CREATE FUNCTION public.fan_out_to_webhooks() RETURNS trigger
     LANGUAGE plpgsql
@@ -722,6 +887,26 @@ end $$;
 
 COMMENT ON FUNCTION public.refuse_archived_keys() IS 'Extends ledger_transfers_once to archived transfers, for every process of every release.';
 
+CREATE FUNCTION public.refuse_archived_usage() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  first_young uuid := first_id_at(now() - interval '30 days');
+begin
+  if exists (select from written where outcome = 'charged' and request_id < first_young) then
+    -- Waits for the begin of an archive, whose cutoff the next statement then sees. Or makes that begin repeat its audit.
+    update usage_archive_guard set old_charges = old_charges + 1;
+    if exists (select from written where outcome = 'charged' and request_id < (select usage_archive_cutoff())) then
+      raise exception 'a request of an archived month cannot be charged'
+        using errcode = 'check_violation', constraint = 'usage_charges_after_the_archive';
+    end if;
+  end if;
+  return null;
+end $$;
+
+COMMENT ON FUNCTION public.refuse_archived_usage() IS 'Keeps request ids unique for ever, for every process of every release: a request of an archived month is never charged again.';
+
 CREATE FUNCTION public.refuse_attached_restore() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -817,6 +1002,15 @@ begin
 end $$;
 
 COMMENT ON FUNCTION public.refuse_unarchived_change() IS 'Keeps the ledger append-only for every role: a row is deleted only if the archive has an identical copy.';
+
+CREATE FUNCTION public.usage_archive_cutoff() RETURNS uuid
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select coalesce((select cutoff from usage_archives order by through desc limit 1), '00000000-0000-0000-0000-000000000000'::uuid)
+$$;
+
+COMMENT ON FUNCTION public.usage_archive_cutoff() IS 'Details of requests with smaller ids are archived.';
 
 CREATE FUNCTION public.uuid_of_public_id(public_id text) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -2007,10 +2201,10 @@ CREATE TABLE public.ledger_archived_totals (
     subject uuid NOT NULL,
     measure text NOT NULL,
     amount_nano_usd numeric(40,0) NOT NULL,
-    CONSTRAINT ledger_archived_totals_measure_check CHECK ((measure = ANY (ARRAY['hold_posted'::text, 'meter_paid'::text, 'meter_earned'::text, 'meter_fee'::text, 'meter_promo'::text, 'meter_charged'::text, 'budget_spent'::text])))
+    CONSTRAINT ledger_archived_totals_measure_check CHECK ((measure = ANY (ARRAY['hold_posted'::text, 'meter_paid'::text, 'meter_earned'::text, 'meter_fee'::text, 'meter_promo'::text, 'meter_charged'::text, 'budget_spent'::text, 'lease_used'::text, 'transfer_used'::text])))
 );
 
-COMMENT ON TABLE public.ledger_archived_totals IS 'Sums of archived transfers for holds, meters and budgets that are still audited.';
+COMMENT ON TABLE public.ledger_archived_totals IS 'Sums of archived transfers and requests for holds, meters, budgets, credit leases and transfers that are still audited.';
 
 CREATE TABLE public.ledger_archives (
     through date NOT NULL,
@@ -4482,6 +4676,34 @@ COMMENT ON COLUMN public.two_factors.verified IS 'False until the person has ent
 
 COMMENT ON COLUMN public.two_factors.failed_verification_count IS 'Consecutive wrong codes; too many lock the factor for some time.';
 
+CREATE TABLE public.usage_archive_guard (
+    only_row boolean DEFAULT true NOT NULL,
+    old_charges bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT usage_archive_guard_only_row_check CHECK (only_row)
+);
+
+COMMENT ON TABLE public.usage_archive_guard IS 'Locked by charges of usage that is older than 30 days and by the begin of an archive, so that neither misses the other.';
+
+CREATE TABLE public.usage_archives (
+    through date NOT NULL,
+    cutoff uuid NOT NULL,
+    requests bigint NOT NULL,
+    begun_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    deleted_partitions integer DEFAULT 0 NOT NULL,
+    deleted_at timestamp with time zone,
+    CONSTRAINT usage_archives_deleted_partitions_check CHECK ((deleted_partitions >= 0)),
+    CONSTRAINT usage_archives_end_a_month CHECK ((through = (date_trunc('month'::text, (through)::timestamp without time zone))::date)),
+    CONSTRAINT usage_archives_requests_check CHECK ((requests >= 0))
+);
+
+COMMENT ON TABLE public.usage_archives IS 'Each row archives the requests of the closed months before its date that no earlier row archives.';
+
+COMMENT ON COLUMN public.usage_archives.cutoff IS 'Requests with a smaller id are archived. Audits begin here.';
+
+COMMENT ON COLUMN public.usage_archives.requests IS 'How many requests it counted in usage_months.';
+
+COMMENT ON COLUMN public.usage_archives.deleted_at IS 'When the last details had been deleted; null while they are deleted.';
+
 CREATE TABLE public.usage_charges (
     request_id uuid NOT NULL,
     org_id uuid NOT NULL,
@@ -4569,6 +4791,26 @@ COMMENT ON COLUMN public.usage_deferred.lane IS 'Rows of one organisation and la
 COMMENT ON COLUMN public.usage_deferred.kind IS 'end: the end marker of a gateway''s epochs, which follows its usage in the stream.';
 
 COMMENT ON COLUMN public.usage_deferred.attempts IS 'Failed attempts of this row. Rows with fewer are tried first.';
+
+CREATE TABLE public.usage_months (
+    month date NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    key_id uuid NOT NULL,
+    model text NOT NULL,
+    outcome text NOT NULL,
+    requests bigint NOT NULL,
+    tokens_prompt numeric(40,0) NOT NULL,
+    tokens_cached numeric(40,0) NOT NULL,
+    tokens_completion numeric(40,0) NOT NULL,
+    image_pixel_steps numeric(40,0) NOT NULL,
+    characters numeric(40,0) NOT NULL,
+    priced_nano_usd numeric(40,0) NOT NULL,
+    cost_nano_usd numeric(40,0) NOT NULL,
+    CONSTRAINT usage_months_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
+);
+
+COMMENT ON TABLE public.usage_months IS 'Sums of archived requests. The month is the one in their ids.';
 
 CREATE TABLE public.usage_sinks (
     stream text NOT NULL,
@@ -5383,6 +5625,15 @@ ALTER TABLE ONLY public.two_factors
 ALTER TABLE ONLY public.two_factors
     ADD CONSTRAINT two_factors_user_key UNIQUE (user_id);
 
+ALTER TABLE ONLY public.usage_archive_guard
+    ADD CONSTRAINT usage_archive_guard_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.usage_archives
+    ADD CONSTRAINT usage_archives_cutoff_key UNIQUE (cutoff);
+
+ALTER TABLE ONLY public.usage_archives
+    ADD CONSTRAINT usage_archives_pkey PRIMARY KEY (through);
+
 ALTER TABLE ONLY public.usage_charges
     ADD CONSTRAINT usage_charges_pkey PRIMARY KEY (request_id);
 
@@ -5391,6 +5642,9 @@ ALTER TABLE ONLY public.usage_charges_rest
 
 ALTER TABLE ONLY public.usage_deferred
     ADD CONSTRAINT usage_deferred_pkey PRIMARY KEY (stream, seq, "position");
+
+ALTER TABLE ONLY public.usage_months
+    ADD CONSTRAINT usage_months_pkey PRIMARY KEY (month, org_id, mode, key_id, model, outcome);
 
 ALTER TABLE ONLY public.usage_sinks
     ADD CONSTRAINT usage_sinks_pkey PRIMARY KEY (stream);
@@ -5960,6 +6214,8 @@ CREATE TRIGGER supplier_machines_listed AFTER INSERT OR UPDATE ON public.supplie
 
 CREATE TRIGGER suppliers_listed AFTER UPDATE OF status ON public.suppliers FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION public.note_listed_supplier();
 
+CREATE TRIGGER usage_charges_refuse_archived AFTER INSERT ON public.usage_charges REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_archived_usage();
+
 CREATE TRIGGER volume_attachments_hold_address AFTER INSERT ON public.volume_attachments FOR EACH ROW WHEN ((new.mode = 'live'::text)) EXECUTE FUNCTION public.note_storage_addresses('hold');
 
 CREATE TRIGGER volume_attachments_not_while_restoring BEFORE INSERT ON public.volume_attachments FOR EACH ROW EXECUTE FUNCTION public.refuse_attached_restore();
@@ -6319,9 +6575,25 @@ REVOKE ALL ON FUNCTION public.begin_ledger_archive(through date) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.begin_ledger_archive(through date) TO millrace_app;
 GRANT ALL ON FUNCTION public.begin_ledger_archive(through date) TO millrace_worker;
 
+REVOKE ALL ON FUNCTION public.begin_usage_archive(through date) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.begin_usage_archive(through date) TO millrace_app;
+GRANT ALL ON FUNCTION public.begin_usage_archive(through date) TO millrace_worker;
+
+REVOKE ALL ON FUNCTION public.delete_archived_leases(at_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.delete_archived_leases(at_most integer) TO millrace_app;
+GRANT ALL ON FUNCTION public.delete_archived_leases(at_most integer) TO millrace_worker;
+
+REVOKE ALL ON FUNCTION public.delete_archived_usage(at_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.delete_archived_usage(at_most integer) TO millrace_app;
+GRANT ALL ON FUNCTION public.delete_archived_usage(at_most integer) TO millrace_worker;
+
 REVOKE ALL ON FUNCTION public.delete_finished_rows(what text, keep_days integer, at_most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.delete_finished_rows(what text, keep_days integer, at_most integer) TO millrace_app;
 GRANT ALL ON FUNCTION public.delete_finished_rows(what text, keep_days integer, at_most integer) TO millrace_worker;
+
+REVOKE ALL ON FUNCTION public.due_usage_archive(after_months integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.due_usage_archive(after_months integer) TO millrace_app;
+GRANT ALL ON FUNCTION public.due_usage_archive(after_months integer) TO millrace_worker;
 
 REVOKE ALL ON FUNCTION public.make_usage_partitions(first_day date, days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.make_usage_partitions(first_day date, days integer) TO millrace_app;
@@ -8112,6 +8384,12 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.two_factors TO millrace_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.two_factors TO millrace_api;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.two_factors TO millrace_admin;
 
+GRANT SELECT ON TABLE public.usage_archive_guard TO millrace_app;
+
+GRANT SELECT ON TABLE public.usage_archives TO millrace_app;
+GRANT SELECT ON TABLE public.usage_archives TO millrace_worker;
+GRANT SELECT ON TABLE public.usage_archives TO millrace_admin;
+
 GRANT SELECT,INSERT ON TABLE public.usage_charges TO millrace_app;
 GRANT SELECT,INSERT ON TABLE public.usage_charges TO millrace_worker;
 GRANT SELECT ON TABLE public.usage_charges TO millrace_admin;
@@ -8121,6 +8399,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE public.usage_deferred TO millrace_worker;
 
 GRANT UPDATE(attempts) ON TABLE public.usage_deferred TO millrace_app;
 GRANT UPDATE(attempts) ON TABLE public.usage_deferred TO millrace_worker;
+
+GRANT SELECT ON TABLE public.usage_months TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.usage_sinks TO millrace_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.usage_sinks TO millrace_worker;

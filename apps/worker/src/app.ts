@@ -188,7 +188,7 @@ function startPeriodicWork(config: WorkerConfig, deps: PeriodicWorkDeps): void {
   });
   lifecycle.onDrain('consumers', 'auditor', () => auditor.stop());
 
-  const { archiveAfterMonths, auditStatementTimeoutMs } = config.worker;
+  const { archiveAfterMonths, requestsAfterMonths, auditStatementTimeoutMs } = config.worker;
   const eventRetentionMs = config.worker.eventRetentionDays * DAY_MS;
   const issuer = invoiceIssuer(config.invoices.issuer, config.demo.isDemo);
   const recallMoney = createCreditRecall(config, nats);
@@ -203,6 +203,7 @@ function startPeriodicWork(config: WorkerConfig, deps: PeriodicWorkDeps): void {
     eventRetentionMs,
     issuer,
     archiveAfterMonths,
+    requestsAfterMonths,
     auditStatementTimeoutMs,
   };
   for (const sweep of startSweeps(sweepDeps)) {

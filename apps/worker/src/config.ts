@@ -90,6 +90,15 @@ const workerVariables = {
     expected: 'after how many months charges move to the archive, 13 to 120 (0: never)',
     example: '18',
   },
+  requestsAfterMonths: {
+    env: 'MILLRACE_REQUESTS_AFTER_MONTHS',
+    schema: values
+      .wholeNumber(0, 120)
+      .default(0)
+      .refine((months) => months === 0 || months >= 3),
+    expected: 'after how many months details of inference requests are deleted, 3 to 120 (0: never)',
+    example: '13',
+  },
   auditStatementTimeoutMs: {
     env: 'MILLRACE_AUDIT_STATEMENT_TIMEOUT_MS',
     schema: values.wholeNumber(1_000, 86_400_000).default(600_000),

@@ -5,7 +5,7 @@ import { makeDueInvoices } from '@millrace/core/invoices';
 import { expirePromos, type RecallCredit } from '@millrace/core/ledger';
 import { sweepDueShards } from '@millrace/core/metering';
 import type { Payments } from '@millrace/core/payments';
-import { createArchiver, deleteFinished } from '@millrace/core/retention';
+import { createArchiver, createUsageArchiver, deleteFinished } from '@millrace/core/retention';
 import { writeDueStatements } from '@millrace/core/suppliers';
 import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
@@ -27,6 +27,8 @@ export interface SweepOptions {
   readonly eventRetentionMs: number;
   /** 0 archives nothing. */
   readonly archiveAfterMonths: number;
+  /** 0 deletes no details of requests. */
+  readonly requestsAfterMonths: number;
   readonly auditStatementTimeoutMs: number;
 }
 
@@ -92,21 +94,16 @@ export function startSweeps(options: SweepOptions): Loop[] {
       ),
     ),
   ];
+  const archive = { log, statementTimeoutMs: options.auditStatementTimeoutMs, batch: ARCHIVE_BATCH };
+  const timing = { log, idleMs: RETENTION_EVERY_MS, maxBackoffMs: RETENTION_EVERY_MS };
   sweeps.push(
     startLoop(
-      {
-        name: 'archive closed months',
-        clock,
-        log,
-        idleMs: RETENTION_EVERY_MS,
-        maxBackoffMs: RETENTION_EVERY_MS,
-      },
-      createArchiver(db, {
-        log,
-        afterMonths: options.archiveAfterMonths,
-        statementTimeoutMs: options.auditStatementTimeoutMs,
-        batch: ARCHIVE_BATCH,
-      }),
+      { name: 'archive closed months', clock, ...timing },
+      createArchiver(db, { ...archive, afterMonths: options.archiveAfterMonths }),
+    ),
+    startLoop(
+      { name: 'archive requests of closed months', clock, ...timing },
+      createUsageArchiver(db, { ...archive, afterMonths: options.requestsAfterMonths }),
     ),
   );
   if (options.eventRetentionMs > 0) {

@@ -32,7 +32,8 @@ const tables = {
     cluster_comparisons rental_consoles rental_idleness rental_machines rental_samples rental_steps
     rental_terms rental_transitions rentals reservation_requests sample_shards stray_machines`,
   'packages/core/src/restore': 'restore_state',
-  'packages/core/src/retention': 'ledger_archived_totals ledger_archives ledger_opening_balances',
+  'packages/core/src/retention': `
+    ledger_archived_totals ledger_archives ledger_opening_balances usage_archive_guard usage_archives usage_months`,
   'packages/core/src/suppliers': `
     supplier_join_tokens supplier_machine_days supplier_machine_trust supplier_machines supplier_payouts
     supplier_statements suppliers`,

@@ -56,7 +56,10 @@ interface AuditPlan {
   readonly snapshotAt: Date;
   readonly since: Date | null;
   readonly range: IdRange;
+  /** Charges after this id are compared with their requests. */
+  readonly usageAfter: string;
   readonly archivedThrough: Date | null;
+  readonly requestsThrough: Date | null;
   readonly orgUuid: string | null;
   readonly cap: number;
   readonly marginMs: number;
@@ -83,28 +86,28 @@ export async function computeReport(tx: Tx, options: AuditOptions): Promise<Audi
   const outcomes = mergeOutcomes(await runChecks(tx, plan), plan.cap);
   await endReadOnly(tx);
   const durationMs = Math.round(tx.clock.monotonicMs() - startedMs);
-  const { kind, since, snapshotAt, archivedThrough } = plan;
+  const { kind, since, snapshotAt, archivedThrough, requestsThrough } = plan;
   const orgId = options.orgId ?? null;
-  return { kind, orgId, snapshotAt, since, archivedThrough, durationMs, outcomes, recorded: false };
+  const scope = { kind, orgId, snapshotAt, since, archivedThrough, requestsThrough };
+  return { ...scope, durationMs, outcomes, recorded: false };
 }
 
 async function planAudit(tx: Tx, options: AuditOptions): Promise<AuditPlan> {
-  const { snapshotAt, markedAt, archiveCutoff, archivedThrough } = await readCheckpoint(tx);
+  const { snapshotAt, markedAt, archiveCutoff, usageCutoff, ...through } = await readCheckpoint(tx);
   if ((options.kind === 'organisation') !== (options.orgId !== undefined)) {
     throw new TypeError('orgId is required for an audit of kind organisation, and for no other kind.');
   }
   const since = options.kind === 'incremental' ? markedAt : null;
   const marginMs = options.marginMs ?? auditDefaults.marginMs;
+  const after = laterId(minUuidAt(since === null ? 0 : since.getTime() - marginMs), archiveCutoff);
   return {
     // Without a clean audit to continue, everything must be checked.
     kind: options.kind === 'incremental' && since === null ? 'full' : options.kind,
     snapshotAt,
     since,
-    range: {
-      after: laterId(minUuidAt(since === null ? 0 : since.getTime() - marginMs), archiveCutoff),
-      until: null,
-    },
-    archivedThrough,
+    range: { after, until: null },
+    usageAfter: laterId(after, usageCutoff),
+    ...through,
     orgUuid: options.orgId === undefined ? null : toUuid(options.orgId),
     cap: options.findingsPerCheck ?? auditDefaults.findingsPerCheck,
     marginMs,
@@ -122,11 +125,12 @@ function minUuidAt(ms: number): string {
 }
 
 async function runChecks(tx: Tx, plan: AuditPlan): Promise<readonly CheckOutcome[]> {
-  const { orgUuid, range, cap, since } = plan;
+  const { orgUuid, range, usageAfter, cap, since } = plan;
   const basis: AccountSelection = { range, fromMarks: since !== null, orgUuid };
   const outcomes: CheckOutcome[] = [];
   for await (const chunk of chunksOf(tx, plan)) {
-    for (const probe of [...transferProbes(chunk, orgUuid), usageProbe(chunk, orgUuid)]) {
+    const used = { ...chunk, after: laterId(chunk.after, usageAfter) };
+    for (const probe of [...transferProbes(chunk, orgUuid), usageProbe(used, orgUuid)]) {
       outcomes.push(...(await runProbe(tx, probe, cap)));
     }
   }

@@ -35,6 +35,7 @@ function reportOf(outcomes: readonly CheckOutcome[]): AuditReport {
     snapshotAt: new Date('2026-01-02T03:04:05.000Z'),
     since: null,
     archivedThrough: null,
+    requestsThrough: null,
     durationMs: 1_234,
     outcomes,
     recorded: true,
@@ -44,7 +45,7 @@ function reportOf(outcomes: readonly CheckOutcome[]): AuditReport {
 test('formatAuditReport reports a clean audit with the checked rows and the duration', () => {
   expect(formatAuditReport(reportOf([sound]))).toBe(
     [
-      'Full audit as of 2026-01-02T03:04:05.000Z, from the first transfer.',
+      'Full audit as of 2026-01-02T03:04:05.000Z, from the first transfer and the first request.',
       '',
       '  rows  found  rule',
       '  1200      -  The balance of every account is the sum of its entries.',
@@ -80,4 +81,12 @@ test('the runbook has a section for every check, and no other sections', () => {
   const sections = [...page.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
   expect(new Set(sections)).toEqual(new Set(Object.keys(auditChecks)));
   expect(sections).toHaveLength(Object.keys(auditChecks).length);
+});
+
+test('formatAuditReport states from when transfers and requests are checked', () => {
+  const [through, requests] = [new Date('2025-01-01T00:00:00Z'), new Date('2025-09-01T00:00:00Z')];
+  const archived = { ...reportOf([sound]), archivedThrough: through, requestsThrough: requests };
+  expect(formatAuditReport(archived)).toContain(
+    'from the opening balances of 2025-01-01 and requests of 2025-09-01.',
+  );
 });

@@ -22,11 +22,14 @@ function formatHeading(report: AuditReport): string {
   }
 }
 
-function formatStart({ archivedThrough }: AuditReport): string {
-  return archivedThrough === null
-    ? 'the first transfer'
-    : `the opening balances of ${archivedThrough.toISOString().slice(0, 10)}`;
+function formatStart({ archivedThrough, requestsThrough }: AuditReport): string {
+  const transfers =
+    archivedThrough === null ? 'the first transfer' : `the opening balances of ${dayOf(archivedThrough)}`;
+  const requests = requestsThrough === null ? 'the first request' : `requests of ${dayOf(requestsThrough)}`;
+  return `${transfers} and ${requests}`;
 }
+
+const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 
 function formatTable(outcomes: readonly CheckOutcome[]): readonly string[] {
   const widest = Math.max(...outcomes.map(({ lookedAt }) => String(lookedAt).length), 'rows'.length);

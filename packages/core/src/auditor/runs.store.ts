@@ -33,6 +33,9 @@ interface AuditStart {
   /** Audits check transfers with larger ids. */
   readonly archiveCutoff: string;
   readonly archivedThrough: Date | null;
+  /** Audits check requests with larger ids. */
+  readonly usageCutoff: string;
+  readonly requestsThrough: Date | null;
 }
 
 interface AuditStartRow {
@@ -40,15 +43,19 @@ interface AuditStartRow {
   marked_at: Date | null;
   archive_cutoff: string;
   archived_through: Date | null;
+  usage_cutoff: string;
+  requests_through: Date | null;
 }
 
-/** The time of the last clean audit, and the end of the archive; null before the first. */
+/** The time of the last clean audit, and the ends of the archives; null before the first. */
 export async function readCheckpoint(tx: Tx): Promise<AuditStart> {
   const { rows } = await sql<AuditStartRow>`
     select now() as snapshot_at,
            (select snapshot_at from audit_runs where is_clean order by snapshot_at desc limit 1) as marked_at,
            ledger_archive_cutoff() as archive_cutoff,
-           (select max(through) from ledger_archives)::timestamp at time zone 'UTC' as archived_through
+           (select max(through) from ledger_archives)::timestamp at time zone 'UTC' as archived_through,
+           usage_archive_cutoff() as usage_cutoff,
+           (select max(through) from usage_archives)::timestamp at time zone 'UTC' as requests_through
   `.execute(tx.kysely);
   const [row] = rows;
   if (row === undefined) throw new Error('PostgreSQL returned no row for a select without a condition.');
@@ -57,6 +64,8 @@ export async function readCheckpoint(tx: Tx): Promise<AuditStart> {
     markedAt: row.marked_at,
     archiveCutoff: row.archive_cutoff,
     archivedThrough: row.archived_through,
+    usageCutoff: row.usage_cutoff,
+    requestsThrough: row.requests_through,
   };
 }
 

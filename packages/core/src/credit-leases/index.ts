@@ -16,7 +16,11 @@ export {
   type DeferredGroup,
 } from './lender/deferred-usage.store.ts';
 export { recordEpochEnd } from './lender/lease-holders.store.ts';
-export { advanceUsageWatermark, lockUsageWatermark } from './lender/usage-charges.store.ts';
+export {
+  advanceUsageWatermark,
+  lockUsageWatermark,
+  readArchiveCutoff,
+} from './lender/usage-charges.store.ts';
 export { postUsage, readHighestWatermark, readUsageWatermarks } from './lender/usage-charges.service.ts';
 export type { PostedUsage } from './lender/usage-charges.service.ts';
 export type { UsageItem, UsagePostOutcome } from './lender/usage-charges.ts';

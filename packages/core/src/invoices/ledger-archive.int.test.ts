@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { runAudit } from '../auditor/index.ts';
 import { quiet } from '../customers.fixture.ts';
 import { createInvoiceHarness, usd } from './invoices.fixture.ts';
-import { applyLedger, createBudget, type LedgerCommand } from '../ledger/index.ts';
+import { applyLedger, createBudget, listTransfers, type LedgerCommand } from '../ledger/index.ts';
 import { createArchiver } from '../retention/index.ts';
 
 const DAY_MS = 86_400_000;
@@ -124,6 +124,29 @@ describe('the archive', () => {
     const [repeated] = await apply(charge(orgId, 'late'));
     expect(repeated).toEqual({ ...original, replayed: true });
     expect(await count('ledger_transfers')).toBe(transfers);
+  });
+
+  it('does not shorten the list of transfers, and a page reads the indexes of both tables', async () => {
+    const all = Number(
+      (
+        await harness.rows<{ n: bigint }>(
+          `select count(*) as n from all_ledger_transfers where org_id = '${toUuid(orgId)}' and kind <> 'budget'`,
+        )
+      )[0]?.n,
+    );
+    const listed = await listTransfers(db, orgId, { mode: 'live' }, { limit: 500, after: null });
+    expect(listed).toHaveLength(all);
+    expect(listed.map(({ id }) => id)).toEqual(
+      listed
+        .map(({ id }) => id)
+        .toSorted()
+        .toReversed(),
+    );
+    const page = await listTransfers(db, orgId, { mode: 'live' }, { limit: 4, after: listed[2]?.id ?? null });
+    expect(page).toEqual(listed.slice(3, 8));
+    const plan = await harness.rows<{ 'QUERY PLAN': string }>(`
+      explain select * from all_ledger_transfers where org_id = '${toUuid(orgId)}' and mode = 'live' order by id desc limit 5`);
+    expect(JSON.stringify(plan)).toContain('Merge Append');
   });
 
   it('refuses the key of an archived transfer also to code that does not know the archive', async () => {

@@ -185,7 +185,7 @@ export async function listTransfers(
   filter: TransferFilter,
   page: TransferPage,
 ): Promise<readonly TransferRecord[]> {
-  const query = reader.kysely.selectFrom('ledger_transfers').selectAll().where('org_id', '=', toUuid(orgId));
+  const query = allTransfers(reader).where('org_id', '=', toUuid(orgId));
   return readPage(query, filter, page);
 }
 
@@ -195,12 +195,19 @@ export async function listAllTransfers(
   filter: TransferFilter & { readonly orgId?: OrgId },
   page: TransferPage,
 ): Promise<readonly TransferRecord[]> {
-  let query = reader.kysely.selectFrom('ledger_transfers').selectAll();
+  let query = allTransfers(reader);
   if (filter.orgId !== undefined) query = query.where('org_id', '=', toUuid(filter.orgId));
   return readPage(query, filter, page);
 }
 
-type TransferQuery = SelectQueryBuilder<Tables, 'ledger_transfers', Selectable<Tables['ledger_transfers']>>;
+type TransferRow = Selectable<Tables['ledger_transfers']>;
+type TransferQuery = SelectQueryBuilder<{ transfer: TransferRow }, 'transfer', TransferRow>;
+
+/** Transfers of all times. The indexes of both tables have the order of a page, so a page reads only its rows. */
+function allTransfers(reader: Reader): TransferQuery {
+  const table = sql<TransferRow>`all_ledger_transfers`.as('transfer');
+  return reader.kysely.selectFrom(table).selectAll() as unknown as TransferQuery;
+}
 
 async function readPage(
   start: TransferQuery,

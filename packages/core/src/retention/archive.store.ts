@@ -25,3 +25,31 @@ export async function moveTransfers(tx: Tx, limit: number): Promise<number> {
     select move_archived_transfers(${limit}) as passed`.execute(tx.kysely);
   return rows[0]?.passed ?? 0;
 }
+
+/** The end of the months whose requests are due, by the database's clock and the finished invoices; null if nothing is due. */
+export async function findDueUsageArchive(reader: Reader, afterMonths: number): Promise<string | null> {
+  const { rows } = await sql<{ through: string | null }>`
+    select to_char(due_usage_archive(${afterMonths}), 'YYYY-MM-DD') as through`.execute(reader.kysely);
+  return rows[0]?.through ?? null;
+}
+
+/** Records the sums of requests. Any result but `begun` says why not. */
+export async function beginUsageArchive(tx: Tx, through: string): Promise<string> {
+  const { rows } = await sql<{ outcome: string }>`
+    select begin_usage_archive(${through}::date) as outcome`.execute(tx.kysely);
+  return rows[0]?.outcome ?? 'no result';
+}
+
+/** Deletes the next day of details. Returns 0 if there is nothing to delete now. */
+export async function deleteArchivedUsage(tx: Tx, limit: number): Promise<number> {
+  const { rows } = await sql<{ deleted: number }>`
+    select delete_archived_usage(${limit}) as deleted`.execute(tx.kysely);
+  return rows[0]?.deleted ?? 0;
+}
+
+/** Deletes closed leases whose charges and requests are all archived. Returns their number. */
+export async function deleteArchivedLeases(tx: Tx, limit: number): Promise<number> {
+  const { rows } = await sql<{ deleted: number }>`
+    select delete_archived_leases(${limit}) as deleted`.execute(tx.kysely);
+  return rows[0]?.deleted ?? 0;
+}

@@ -1,2 +1,2 @@
-export { createArchiver, type ArchiverOptions } from './archive.ts';
+export { createArchiver, createUsageArchiver, type ArchiverOptions } from './archive.ts';
 export { deleteFinished, finishedRowsRules, type FinishedRowsRule } from './finished-rows.ts';

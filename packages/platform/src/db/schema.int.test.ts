@@ -106,7 +106,8 @@ describe('the migrated database', () => {
           and (relname in ('schema_migrations', 'meter_shards', 'sample_shards', 'book_changes', 'listing_changes',
                            'invoice_counter', 'restore_state', 'written_off_clawbacks', 'ledger_archives',
                            'ledger_opening_balances', 'ledger_archived_totals', 'ledger_archived_keys',
-                           'archived_ledger_transfers', 'archived_ledger_entries')
+                           'archived_ledger_transfers', 'archived_ledger_entries', 'usage_archives',
+                           'usage_months', 'usage_archive_guard')
             or has_any_column_privilege(oid, 'insert')))
     `);
     expect(rows).toEqual([]);

@@ -504,7 +504,7 @@ export interface LedgerArchivedKeysTable {
 
 export interface LedgerArchivedTotalsTable {
   subject: string;
-  measure: 'hold_posted' | 'meter_paid' | 'meter_earned' | 'meter_fee' | 'meter_promo' | 'meter_charged' | 'budget_spent';
+  measure: 'hold_posted' | 'meter_paid' | 'meter_earned' | 'meter_fee' | 'meter_promo' | 'meter_charged' | 'budget_spent' | 'lease_used' | 'transfer_used';
   amount_nano_usd: string;
 }
 
@@ -1455,6 +1455,20 @@ export interface TwoFactorsTable {
   locked_until: Date | null;
 }
 
+export interface UsageArchiveGuardTable {
+  only_row: Generated<boolean>;
+  old_charges: Generated<bigint>;
+}
+
+export interface UsageArchivesTable {
+  through: string;
+  cutoff: string;
+  requests: bigint;
+  begun_at: Generated<Date>;
+  deleted_partitions: Generated<number>;
+  deleted_at: Date | null;
+}
+
 export interface UsageChargesTable {
   request_id: string;
   org_id: string;
@@ -1481,6 +1495,23 @@ export interface UsageDeferredTable {
   payload: ColumnType<Json, string, string>;
   attempts: Generated<number>;
   recorded_at: Date;
+}
+
+export interface UsageMonthsTable {
+  month: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  key_id: string;
+  model: string;
+  outcome: string;
+  requests: bigint;
+  tokens_prompt: string;
+  tokens_cached: string;
+  tokens_completion: string;
+  image_pixel_steps: string;
+  characters: string;
+  priced_nano_usd: string;
+  cost_nano_usd: string;
 }
 
 export interface UsageSinksTable {
@@ -1796,8 +1827,11 @@ export interface GeneratedTables {
   supplier_statements: SupplierStatementsTable;
   suppliers: SuppliersTable;
   two_factors: TwoFactorsTable;
+  usage_archive_guard: UsageArchiveGuardTable;
+  usage_archives: UsageArchivesTable;
   usage_charges: UsageChargesTable;
   usage_deferred: UsageDeferredTable;
+  usage_months: UsageMonthsTable;
   usage_sinks: UsageSinksTable;
   usage_unreadable: UsageUnreadableTable;
   usage_watermarks: UsageWatermarksTable;

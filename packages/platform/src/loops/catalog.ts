@@ -18,6 +18,8 @@ export const loopCatalog: Readonly<Record<string, LoopEntry>> = {
   'delete finished rows':
     'One statement for each table that deletes rows by age; a failing one stops no other.',
   'archive closed months': 'Moves batches of the ledger in the order of time, whole or not at all.',
+  'archive requests of closed months':
+    'Deletes days in their order, and batches of leases, whole or not at all.',
   'forget old events': 'One statement that deletes rows by age.',
   'forget samples and consoles': 'Statements that delete rows by age.',
   'forget items of loops': 'One statement that deletes rows by age, and one that counts.',

@@ -55,6 +55,8 @@ export interface AuditReport {
   readonly since: Date | null;
   /** The end of the archived months, whose opening balances a full audit starts from. Null: nothing is archived. */
   readonly archivedThrough: Date | null;
+  /** The end of the archived requests: later ones are checked. Null: nothing is archived. */
+  readonly requestsThrough: Date | null;
   readonly durationMs: number;
   readonly outcomes: readonly CheckOutcome[];
   /** Whether the run, and its checkpoints if it was clean, were stored. */

@@ -2,7 +2,13 @@ import { sql } from 'kysely';
 import type { Probe } from './run-probe.store.ts';
 import { organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
 
-/** Checks usage charges against their requests. A usage charge is from the hold of a lease, or a request names it. */
+/** A subquery, because the function would otherwise run for each row. */
+export const usageCutoff = sql`(select usage_archive_cutoff())`;
+
+/**
+ * Checks usage charges against their requests. A usage charge is from the hold of a lease, or a request names it. The range begins
+ * after the archived requests; `transfer_used` has those that a charge in the range names.
+ */
 export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
   return {
     rows: sql`
@@ -11,16 +17,17 @@ export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
                count(*) filter (where (u.org_id, u.mode) <> (t.org_id, t.mode)
                                    or u.key_id is distinct from t.key_id) as strangers
           from usage_charges u join ledger_transfers t on t.id = u.transfer_id
-         where ${inIdRange(sql`u.transfer_id`, range)}
+         where ${inIdRange(sql`u.transfer_id`, range)} and u.request_id >= ${usageCutoff}
          group by u.transfer_id
       ),
       picked as materialized (
-        select t.id, t.org_id, coalesce(used.amount, 0) as used, coalesce(used.strangers, 0) as strangers
+        select t.id, t.org_id, coalesce(used.amount, 0) + coalesce(archived.amount_nano_usd, 0) as used, coalesce(used.strangers, 0) as strangers
           from ledger_transfers t
           left join pot_leases l on l.hold_id = t.hold_id
           left join used on used.transfer_id = t.id
+          left join ledger_archived_totals archived on archived.subject = t.id and archived.measure = 'transfer_used'
          where t.kind = 'charge' and ${inIdRange(sql`t.id`, range)} and ${organisationCondition(orgUuid)}
-           and (l.id is not null or used.transfer_id is not null)
+           and (l.id is not null or used.transfer_id is not null or archived.subject is not null)
       ),
       taken as (
         select e.transfer_id, sum(e.amount_nano_usd) as amount
@@ -45,7 +52,7 @@ export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
   };
 }
 
-/** Checks that every charged request has its transfer and its row. Reads all requests, so only a full audit runs it. */
+/** Checks that every charged request has its transfer and its row. Reads all details, so only a full audit runs it. */
 export function requestProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`u.org_id = ${orgUuid}::uuid`;
   return {
@@ -56,7 +63,7 @@ export function requestProbe(orgUuid: string | null): Probe {
         from usage_charges u
         left join ledger_transfers t on t.id = u.transfer_id
         left join inference_requests r on r.id = u.request_id
-       where u.outcome = 'charged' and ${ofOwner}`,
+       where u.outcome = 'charged' and u.request_id >= ${usageCutoff} and ${ofOwner}`,
     about: 'usage',
     checks: [
       {
@@ -90,7 +97,8 @@ export function leaseProbe(basis: {
       used as (
         select u.lease_id, sum(u.amount_nano_usd) as amount
           from usage_charges u
-         where u.outcome = 'charged' and u.lease_id is not null and ${everything ? sql`true` : sql`false`}
+         where u.outcome = 'charged' and u.lease_id is not null and u.request_id >= ${usageCutoff}
+           and ${everything ? sql`true` : sql`false`}
          group by u.lease_id
       ),
       lent as (
@@ -103,12 +111,13 @@ export function leaseProbe(basis: {
       )
       select lent.id as subject, lent.org_id, lent.state = 'closed' as is_closed, lent.is_money,
              lent.granted, lent.settled, greatest(0, lent.granted - lent.recalled - lent.settled) as owed,
-             coalesce(used.amount, 0) as used,
+             coalesce(used.amount, 0) + coalesce(archived.amount_nano_usd, 0) as used,
              h.id is not null and (h.org_id, h.mode) = (lent.org_id, lent.mode) as has_hold,
              h.closed_at is not null as hold_closed, h.held_nano_usd as held
         from lent
         left join ledger_holds h on h.id = lent.hold_id
-        left join used on used.lease_id = lent.id`,
+        left join used on used.lease_id = lent.id
+        left join ledger_archived_totals archived on archived.subject = lent.id and archived.measure = 'lease_used'`,
     about: 'lease',
     checks: [
       {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { usageCutoff } from './credit-leases.store.ts';
 import type { Probe } from './run-probe.store.ts';
 
 /** Default prices and the size of a priced image. Repeated here so that the check is independent. */
@@ -8,7 +9,7 @@ const defaultImagePixels = sql`(1024 * 1024 * 25)`;
 
 /** Checks requests against their charges and the price list. Each price is computed from usage and rounded up once. */
 export function requestPriceProbe(basis: {
-  /** Rows recorded since; null checks all. `firstId` bounds how much older than its row a request can be. */
+  /** Rows recorded since; null checks all that are not archived. `firstId` bounds how much older than its row a request can be. */
   readonly recordedSince: { readonly at: Date; readonly firstId: string } | null;
   readonly orgUuid: string | null;
 }): Probe {
@@ -16,7 +17,7 @@ export function requestPriceProbe(basis: {
   const ofOwner = orgUuid === null ? sql`true` : sql`r.org_id = ${orgUuid}::uuid`;
   const fresh =
     recordedSince === null
-      ? sql`true`
+      ? sql`r.id >= ${usageCutoff}`
       : sql`r.recorded_at >= ${recordedSince.at} and r.id >= ${recordedSince.firstId}::uuid`;
   return {
     rows: sql`

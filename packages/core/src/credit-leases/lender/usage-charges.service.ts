@@ -1,5 +1,5 @@
 import type { Reader, Tx } from '@millrace/platform/db';
-import type { BudgetId, LeaseId, RequestId, TransferId } from '@millrace/platform/ids';
+import { timeOf, type BudgetId, type LeaseId, type RequestId, type TransferId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { applyLedger, requireLedgerSuccess, type LedgerCommand } from '../../ledger/index.ts';
 import { heldAmount } from './lease-decisions.ts';
@@ -12,6 +12,7 @@ import {
   capAtReservation,
   groupUsage,
   usageOutcomeOf,
+  type ClosedForUsage,
   type UsageGroup,
   type UsageItem,
   type UsagePostOutcome,
@@ -23,6 +24,7 @@ import {
   insertCharges,
   listBudgetsOfLeases,
   lockLeases,
+  readArchiveCutoff,
   readWatermarks,
   type ChargedBudget,
   type UsageCharge,
@@ -110,11 +112,11 @@ interface DecidedUsage {
 function decideOutcomes(
   items: readonly UsageItem[],
   leases: ReadonlyMap<LeaseId, CreditLease>,
-  settled: ReadonlySet<string>,
+  closed: ClosedForUsage,
 ): readonly DecidedUsage[] {
   const decided = items.map((item): DecidedUsage => {
     const lease = leases.get(item.leaseId);
-    const outcome = usageOutcomeOf(item, lease, settled);
+    const outcome = usageOutcomeOf(item, lease, closed);
     return { item: lease === undefined ? item : capAtLease(capAtMaxCost(item), lease), outcome };
   });
   const charged = decided.filter(({ outcome }) => outcome === 'charged').map(({ item }) => item);
@@ -123,9 +125,17 @@ function decideOutcomes(
   return decided.map((each) => ({ ...each, item: cutById.get(each.item.requestId) ?? each.item }));
 }
 
+/** No newer request is archived. Only the database decides, so a wrong clock here at most makes it refuse the batch. */
+const NEVER_ARCHIVED_MS = 30 * 86_400_000;
+
+async function readCutoffFor(tx: Tx, items: readonly UsageItem[]): Promise<string | null> {
+  const oldMs = tx.clock.nowMs() - NEVER_ARCHIVED_MS;
+  return items.some(({ requestId }) => timeOf(requestId) < oldMs) ? readArchiveCutoff(tx) : null;
+}
+
 /**
- * Charges a batch of usage, each request at most once. Usage of a closed lease, or above the maximum cost of its product, is
- * recorded and never charged. Call it in the sink's transaction, after the sink's row locks.
+ * Charges a batch of usage, each request at most once. Usage of a closed lease or an archived
+ * month, or above the maximum cost of its product, is recorded and never charged. Call it in the sink's transaction, after the sink's row locks.
  */
 export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<PostedUsage[]> {
   const distinct = new Map<RequestId, UsageItem>();
@@ -139,7 +149,8 @@ export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<Po
   const gatewayIds = new Set([...distinct.values()].map(({ gatewayId }) => gatewayId));
   const settled = await listSettledHolders(tx, [...leases.keys()], [...gatewayIds]);
   const fresh = [...distinct.values()].filter(({ requestId }) => !known.has(requestId));
-  const decided = decideOutcomes(fresh, leases, settled);
+  const archiveCutoff = await readCutoffFor(tx, fresh);
+  const decided = decideOutcomes(fresh, leases, { settled, archiveCutoff });
   const payable = decided.filter(({ outcome }) => outcome === 'charged').map(({ item }) => item);
   const transfers = await charge(tx, payable, leases);
   const recorded = decided.map(({ item, outcome }): UsageCharge => {

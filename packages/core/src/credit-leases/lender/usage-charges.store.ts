@@ -67,6 +67,15 @@ export async function findCharges(
   );
 }
 
+/** Requests with smaller ids are archived. Their charges may be deleted, so none of them is charged again. */
+export async function readArchiveCutoff(reader: Reader): Promise<string> {
+  const { rows } = await sql<{ cutoff: string }>`select usage_archive_cutoff() as cutoff`.execute(
+    reader.kysely,
+  );
+  if (rows[0] === undefined) throw new Error('PostgreSQL returned no row for a select without a condition.');
+  return rows[0].cutoff;
+}
+
 export async function insertCharges(tx: Tx, charges: readonly UsageCharge[]): Promise<void> {
   if (charges.length === 0) return;
   const uuid = (id: KeyId | LeaseId | TransferId | null): string | null => (id === null ? null : toUuid(id));

@@ -1,3 +1,4 @@
+import { toUuid } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
 import {
@@ -46,7 +47,15 @@ describe('usage charges', () => {
     ['charged', item({ mostCost: 8n, priced: 9n }), lease, []],
     ['late', item({ mostCost: 4n }), { ...lease, state: 'closed' as const }, []],
   ] as const)('are %s in case %#', (result, one, known, settled) => {
-    expect(usageOutcomeOf(one, known, new Set(settled))).toBe(result);
+    const closed = { settled: new Set<string>(settled), archiveCutoff: null };
+    expect(usageOutcomeOf(one, known, closed)).toBe(result);
+  });
+
+  it('are late for requests of archived months only', () => {
+    const [older, newer] = [item(), item()];
+    const closed = { settled: new Set<string>(), archiveCutoff: toUuid(newer.requestId) };
+    expect(usageOutcomeOf(older, lease, closed)).toBe('late');
+    expect(usageOutcomeOf(newer, lease, closed)).toBe('charged');
   });
 
   it('are limited to the reservation, and the operator absorbs the rest of the price', () => {

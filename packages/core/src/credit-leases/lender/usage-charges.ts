@@ -1,5 +1,6 @@
 import type { Mode } from '@millrace/platform/envelope';
-import type { BudgetId, KeyId, LeaseId, OrgId, RequestId } from '@millrace/platform/ids';
+import { toUuid, type BudgetId, type KeyId, type LeaseId, type OrgId } from '@millrace/platform/ids';
+import type { RequestId } from '@millrace/platform/ids';
 import { monthOf } from '../../ledger/index.ts';
 import type { CreditLease } from './leases.store.ts';
 
@@ -32,15 +33,24 @@ export interface UsageItem {
 
 export type UsagePostOutcome = 'charged' | 'late' | 'duplicate' | 'unknown_lease' | 'overpriced';
 
+/** Settled holders and archived months, to which no usage is charged. */
+export interface ClosedForUsage {
+  /** Leases and holders that are settled, as `lease holder`. */
+  readonly settled: ReadonlySet<string>;
+  /** Requests with smaller ids are archived and may have been charged; null if none of the batch can be. */
+  readonly archiveCutoff: string | null;
+}
+
 /**
  * A lease pays for its organisation and mode until it is closed, and for holders that are not settled. A request above the
  * maximum cost of its product is paid neither by the organisation nor by the operator.
  */
 export function usageOutcomeOf(
-  item: Pick<UsageItem, 'orgId' | 'mode' | 'leaseId' | 'gatewayId' | 'amount' | 'mostCost'>,
+  item: Pick<UsageItem, 'requestId' | 'orgId' | 'mode' | 'leaseId' | 'gatewayId' | 'amount' | 'mostCost'>,
   lease: Pick<CreditLease, 'orgId' | 'mode' | 'state'> | undefined,
-  settled: ReadonlySet<string>,
+  { settled, archiveCutoff }: ClosedForUsage,
 ): Exclude<UsagePostOutcome, 'duplicate'> {
+  if (archiveCutoff !== null && toUuid(item.requestId) < archiveCutoff) return 'late';
   if (lease === undefined || lease.orgId !== item.orgId || lease.mode !== item.mode) return 'unknown_lease';
   if (lease.state === 'closed' || settled.has(`${item.leaseId} ${item.gatewayId}`)) return 'late';
   return item.mostCost !== undefined && item.amount > item.mostCost ? 'overpriced' : 'charged';

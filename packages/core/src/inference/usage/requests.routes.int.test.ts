@@ -182,3 +182,29 @@ describe('a ledger line of inference', () => {
     expect(foreign.json).toMatchObject({ reason: 'BATCH_NOT_FOUND' });
   });
 });
+
+describe('details of archived requests', () => {
+  it('are not shown, and the response says from when details exist to the owner and to others', async () => {
+    const [own, foreign] = await Promise.all(
+      [acme, other].map(({ organisation }) => insertRequest(fixture.db, { orgId: organisation.id })),
+    );
+    const later = new Date(Date.UTC(2100, 0, 1));
+    const batch = await insertBatch(fixture.db, acme.organisation.id, [1n]);
+    await fixture.database.query(
+      `insert into usage_archives (through, cutoff, requests) values ('2100-01-01', first_id_at('2100-01-01T00:00:00Z'), 0)`,
+    );
+    for (const id of [own, foreign, testIds.next('req')]) {
+      const path = getRequestUsage.path.replace('{requestId}', String(id));
+      const { status, json } = await fixture.call({ method: 'GET', path, key: acme.owner.key });
+      expect({ status, ...json }).toMatchObject({
+        ...{ status: 404, reason: 'REQUEST_NOT_FOUND', detailsSince: later.toISOString() },
+        message: 'Details of single requests exist since 2100-01-01; older ones are deleted.',
+      });
+    }
+    expect(await costs([String(own)])).toEqual({ status: 200, requests: [] });
+    const path = listBatchRequests.path.replace('{batchId}', String(batch[0]).replace('req_', 'bat_'));
+    const { status, json } = await fixture.call({ method: 'GET', path, key: acme.owner.key });
+    expect({ status, ...json }).toMatchObject({ status: 404, reason: 'BATCH_NOT_FOUND' });
+    await fixture.database.query('delete from usage_archives');
+  });
+});

@@ -2,9 +2,10 @@ import type { Contract } from '@millrace/contract';
 import type { Db } from '@millrace/platform/db';
 import { Fault, isFault } from '@millrace/platform/fault';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
-import { parseId } from '@millrace/platform/ids';
+import { parseId, toUuid, type RequestId } from '@millrace/platform/ids';
 import type { NanoUsd } from '@millrace/platform/money';
 import { firstRequestOf } from '../../billing/index.ts';
+import { readArchiveCutoff } from '../../credit-leases/index.ts';
 import { pageById, positionFromCursor } from '../../identity/index.ts';
 import { modelPriceFor, requestCost } from '../../prices/index.ts';
 import { findBatch, findCosts, findRequest, listBatch } from './requests.store.ts';
@@ -33,18 +34,36 @@ export function serveRequestUsage({ server, operations, db }: RequestRoutes): vo
     const { orgId, mode } = requirePrincipal(context);
     const id = parseId('req', params.requestId);
     const found = id === null ? null : await findRequest(db, orgId, mode, id);
-    if (found === null) throw new Fault('REQUEST_NOT_FOUND');
+    if (found === null) throw await notFound(db, 'REQUEST_NOT_FOUND', id);
     return toWireRequest(found, mode === 'test' ? await readLiveCost(db, found) : null);
   });
 
   server.serve(operations.listBatchRequests, async ({ params, query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const id = parseId('bat', params.batchId);
-    const batch = id === null ? null : await findBatch(db, orgId, mode, firstRequestOf(id));
-    if (batch === null) throw new Fault('BATCH_NOT_FOUND');
+    const first = id === null ? null : firstRequestOf(id);
+    const batch = first === null ? null : await findBatch(db, orgId, mode, first);
+    if (batch === null) throw await notFound(db, 'BATCH_NOT_FOUND', first);
     const { limit, cursor } = query;
     const rows = await listBatch(db, orgId, batch, { limit, after: positionFromCursor('req', cursor) });
     return pageById(rows, limit, (request) => toWireRequest(request, null));
+  });
+}
+
+/** Says from when details exist if the id is older, for existing, absent and foreign requests alike. */
+async function notFound(
+  db: Db,
+  reason: 'REQUEST_NOT_FOUND' | 'BATCH_NOT_FOUND',
+  id: RequestId | null,
+): Promise<Fault> {
+  const cutoff = await readArchiveCutoff(db);
+  if (id === null || toUuid(id) >= cutoff) return new Fault(reason);
+  // The cutoff is the smallest id of a millisecond, so it has no version and is no id of a request.
+  const detailsSince = new Date(Number.parseInt(cutoff.replaceAll('-', '').slice(0, 12), 16)).toISOString();
+  return new Fault(reason, {
+    message: `Details of single requests exist since ${detailsSince.slice(0, 10)}; older ones are deleted.`,
+    suggestion: 'Use the ledger, usage reports and cost exports, which have the costs of all times.',
+    extra: { detailsSince },
   });
 }
 

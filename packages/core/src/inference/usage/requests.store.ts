@@ -79,7 +79,9 @@ export async function recordLateFinals(tx: Tx, finals: readonly ParsedUsage[]): 
   return rows.length;
 }
 
-/** The costs of this organisation's requests. Foreign and unrecorded requests are left out. */
+const isRetained = sql`id >= (select usage_archive_cutoff())`;
+
+/** The costs of this organisation's requests. Foreign, unrecorded and archived requests are left out. */
 export async function findCosts(
   reader: Reader,
   orgId: OrgId,
@@ -89,7 +91,7 @@ export async function findCosts(
   if (ids.length === 0) return new Map();
   const { rows } = await sql<{ id: string; cost_nano_usd: bigint }>`
     select id, cost_nano_usd from inference_requests
-     where id = any(${ids.map(toUuid)}::uuid[]) and org_id = ${toUuid(orgId)} and mode = ${mode}
+     where id = any(${ids.map(toUuid)}::uuid[]) and org_id = ${toUuid(orgId)} and mode = ${mode} and ${isRetained}
   `.execute(reader.kysely);
   return new Map(rows.map((row) => [fromUuid('req', row.id), row.cost_nano_usd]));
 }
@@ -158,7 +160,7 @@ export async function findRequest(
   const { rows } = await sql<RequestRow>`
     select ${requestColumns}
       from inference_requests
-     where id = ${toUuid(id)} and org_id = ${toUuid(orgId)} and mode = ${mode}
+     where id = ${toUuid(id)} and org_id = ${toUuid(orgId)} and mode = ${mode} and ${isRetained}
   `.execute(reader.kysely);
   const [row] = rows;
   return row === undefined ? null : toRequestRecord(row);
@@ -180,7 +182,7 @@ export async function findBatch(
     select request.transfer_id
       from inference_requests request
      where request.id = ${toUuid(first)} and request.org_id = ${toUuid(orgId)} and request.mode = ${mode}
-       and ${hasCause('request.transfer_id', { kind: 'inference', id: first })}
+       and ${isRetained} and ${hasCause('request.transfer_id', { kind: 'inference', id: first })}
   `.execute(reader.kysely);
   const [row] = rows;
   return row === undefined ? null : { transferId: fromUuid('trf', row.transfer_id), first };
@@ -199,7 +201,7 @@ export async function listBatch(
     select ${requestColumns}
       from inference_requests
      where transfer_id = ${toUuid(transferId)} and org_id = ${toUuid(orgId)}
-       and id >= ${firstIdFrom(month)} and id < ${firstIdAfter(monthAfter(month))} and ${after}
+       and id >= ${firstIdFrom(month)} and id < ${firstIdAfter(monthAfter(month))} and ${isRetained} and ${after}
      order by id
      limit ${page.limit + 1}
   `.execute(reader.kysely);
