@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import { createClient } from '@redis/client';
+import { RedisClient } from '@redis/client';
 import { backoffMs, systemClock, withDeadline, type Timer } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import type { Logger } from '../log/index.ts';
@@ -104,6 +104,12 @@ export function isScriptUnknown(error: unknown): boolean {
 }
 
 /**
+ * One class for all connections. `createClient` of the library makes a class with 400 methods for each set of options, which
+ * takes longer than to connect.
+ */
+let newClient: ReturnType<typeof RedisClient.factory> | undefined;
+
+/**
  * Connects and reconnects. Without a connection every command fails at once, because every caller handles that case and
  * a queue would only delay it. So this also resolves if the server is not reachable yet.
  */
@@ -111,7 +117,8 @@ export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClien
   const { clock = systemClock, random = Math.random, log } = options;
   const defaultTimeoutMs = options.commandTimeoutMs ?? defaultCommandTimeoutMs;
   const usesTls = options.url.startsWith('rediss:');
-  const redis = createClient({
+  newClient ??= RedisClient.factory();
+  const redis = newClient({
     url: options.url,
     name: options.name,
     disableOfflineQueue: true,
