@@ -70,13 +70,19 @@ describe.each([
     expect(wrong).toEqual([]);
   });
 
-  test.each(['/', '/console/', '/auth/get-session', '/docs/errors', '/readyz', '/v1/chat', '/v1/nothing'])(
-    'sends %s, which gateways do not serve, to apis',
-    async (path) => {
-      expect(await call(path).then(({ status }) => status)).toBe(200);
-      if (path !== '/readyz') expect(await servedBy(path)).toMatch(/^api-/);
-    },
-  );
+  test.each([
+    '/',
+    '/console/',
+    '/auth/get-session',
+    '/docs/errors',
+    '/status',
+    '/readyz',
+    '/v1/chat',
+    '/v1/nothing',
+  ])('sends %s, which gateways do not serve, to apis', async (path) => {
+    expect(await call(path).then(({ status }) => status)).toBe(200);
+    if (path !== '/readyz') expect(await servedBy(path)).toMatch(/^api-/);
+  });
 
   test('passes the path, the query and the body unchanged', async () => {
     const bodies: string[] = [];
@@ -224,12 +230,15 @@ describe.each([
     });
   });
 
-  test('sends requests to apis that are not ready, or answers 503, if none is ready', async () => {
+  test('sends requests to apis that are not ready, or answers 503, if none is ready, and always serves the status page', async () => {
     for (const api of serversOf('api')) api.isReady = false;
     await eventually({ what: 'the proxy to see it', timeoutMs: 120_000 }, async () => {
       return !(await proxy.readyServers()).some((name) => name.startsWith('api-'));
     });
     await expect.poll(() => servedBy('/v2/me'), { timeout: 120_000 }).toMatch(withoutReady);
+    for (const path of ['/status', '/status.json', '/docs/runbooks/restore']) {
+      expect(await servedBy(path)).toMatch(/^api-/);
+    }
   });
 
   test.each([
