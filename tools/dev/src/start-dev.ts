@@ -148,6 +148,7 @@ function childSpecs(prepared: Prepared, smtpUrl: string | null): readonly ChildS
         MILLRACE_OPEN_DOCS: 'true',
         MILLRACE_HTTP_PUBLIC_URL: addresses.api,
         MILLRACE_INFERENCE_PUBLIC_URL: addresses.inference,
+        MILLRACE_HEALTH_PROCESSES: `worker=http://127.0.0.1:${ports.workerHealth},gateway=http://127.0.0.1:${ports.gatewayHealth}`,
         ...shared,
         MILLRACE_HTTP_HOST: options.host,
         MILLRACE_HTTP_PORT: String(ports.api),
