@@ -45,6 +45,7 @@ export const ungatedLoops: Readonly<Record<string, string>> = {
   'gateway deadlines': 'Runs in gateways.',
   'gateway leases': 'Runs in gateways.',
   'TLS files': 'Runs in the API and in gateways: reads two files.',
+  'check the public status': 'Runs in the API: only reads.',
   'expired sessions': 'Runs in the API: deletes by age.',
   supervision: 'Runs on storage nodes.',
   'accepted clients': 'Runs on storage nodes: reads one file.',

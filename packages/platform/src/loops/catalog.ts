@@ -86,6 +86,7 @@ export const loopCatalog: Readonly<Record<string, LoopEntry>> = {
   'TLS files': 'Reads two files.',
   'accepted clients': 'Reads one file.',
   'expired sessions': 'One statement that deletes rows by age.',
+  'check the public status': 'Only reads, with a time limit for each section, and stores nothing.',
   'follow the listing': 'Reads machines into memory by pages, and writes nothing.',
   'serve names':
     'One configuration for all hostnames; a name server that does not respond delays only its own hostnames.',
