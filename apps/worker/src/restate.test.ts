@@ -22,10 +22,10 @@ test('a worker that stops ends its call of a Restate that does not answer, so th
     restate: { adminUrl, endpointUrl: null },
   } as WorkerConfig;
   const worker = { ownUrl: 'http://127.0.0.1:9', release: '1.0.0', connection };
-  const asked = once(silent, 'request');
+  const received = once(silent, 'request');
   // The database is read only after Restate has answered.
   maintainRegistration(config, worker, { db: null as unknown as Db, lifecycle, log });
-  await asked;
+  await received;
   expect(await lifecycle.shutdown('test')).toBe(true);
   silent.closeAllConnections();
   silent.close();
