@@ -250,6 +250,12 @@ describe('api process', () => {
     expect(await processAt(url).stop()).toBe(0);
   });
 
+  it('may read everything that the public status page needs, with the role of apis', async () => {
+    const [url = ''] = urls;
+    const read = async (): Promise<unknown> => (await fetch(`${url}/status.json`)).json();
+    await expect.poll(read).toMatchObject({ completeCheckAt: expect.any(String) });
+  });
+
   it('drains on SIGTERM and exits with 0', async () => {
     const url = await startApi('api-a');
     expect(await processAt(url).stop()).toBe(0);
