@@ -59,7 +59,12 @@ function Age({ at }: Readonly<{ at: string }>) {
       <Note tone={isOld ? 'bad' : 'info'}>
         {isOld ? 'This data is old: it was read ' : 'Read '}
         <RelativeTime at={at} />
-        {isOld ? ', and the api has not answered since.' : '. The page reads it again every 10 seconds.'}
+        {isOld ? ', and the api has not answered since.' : '. The page reads it again every 10 seconds.'}{' '}
+        Tenants see the{' '}
+        <a className="underline" href="/status">
+          public status page
+        </a>
+        .
       </Note>
     </div>
   );
