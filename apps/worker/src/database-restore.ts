@@ -1,13 +1,12 @@
 import { DriverError, type ComputeDriver } from '@millrace/compute';
 import { eventChannels, findLostEvents, storeLostEvents } from '@millrace/core/events';
 import { quarantineNodeWithUnknownMachine, type DriverPool } from '@millrace/core/fleet';
-import { usageSubjects } from '@millrace/core/inference';
+import { findLaterUsage, usageSubjects } from '@millrace/core/inference';
 import { listUncreditedPayments, type StripeGateway } from '@millrace/core/payments';
 import {
   startClosingAllLeases,
   leaseRules,
   listUnrecordedLeases,
-  readHighestWatermark,
   stopAdmission,
 } from '@millrace/core/credit-leases';
 import { dryRun } from '@millrace/core/rentals';
@@ -138,11 +137,7 @@ function sourcesOf(
     },
     payments: async (since) => (stripe === null ? [] : listUncreditedPayments(db, stripe, since)),
     events: () => findLostEvents({ db, nats, channels }),
-    usageMessages: async () => {
-      const { stream } = usageSubjects(prefix, cell);
-      const last = (await nats.streamState(stream))?.lastSequence ?? 0;
-      return Math.max(0, last - Number(await readHighestWatermark(db, `${stream}@`)));
-    },
+    usage: (since) => findLaterUsage({ db, nats }, usageSubjects(prefix, cell).stream, since),
   };
 }
 

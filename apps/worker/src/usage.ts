@@ -17,6 +17,8 @@ const STREAM_CHECK_MS = 60_000;
 const STREAM_RETRY_MS = 1_000;
 const DEFERRED_EVERY_MS = 1_000;
 const TABLES_EVERY_MS = 3_600_000;
+/** A database that is restored to a point in this time charges the usage of the lost period again. */
+const USAGE_RETAINED_MS = 3_600_000;
 
 /** Maintains the cell's usage stream and its tables, and charges and records usage. */
 export function startUsage(
@@ -48,6 +50,9 @@ export function startUsage(
   ];
   for (const loop of loops) lifecycle.onDrain('accept', 'usage upkeep', () => loop.stop());
   const { stream } = usageSubjects(prefix, cell);
-  const sink = startUsageSink({ db, nats, clock: systemClock, log, stream, holder });
+  const sink = startUsageSink({
+    ...{ db, nats, clock: systemClock, log, stream, holder },
+    tuning: { retainMs: USAGE_RETAINED_MS },
+  });
   lifecycle.onDrain('consumers', 'usage sink', () => sink.stop());
 }

@@ -28,6 +28,7 @@ export {
   type TestDatabase,
   type TestDatabaseOptions,
 } from './postgres/database.ts';
+export { queryServer, startBackedUpPostgres, type BackedUpPostgres } from './postgres/backed-up-postgres.ts';
 export { startPatroniCluster, type PatroniCluster } from './patroni/patroni-cluster.ts';
 export { createPatroniDatabase } from './patroni/patroni-database.ts';
 export type { PatroniNode } from './patroni/patroni-node.ts';

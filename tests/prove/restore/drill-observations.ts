@@ -1,4 +1,5 @@
 import { runAdmin } from '../../../apps/admin/src/app.ts';
+import { fromUuid, type RequestId } from '@millrace/platform/ids';
 import type { DrillStack } from './drill-stack.ts';
 
 /** Reads the state of the drill from the database, from Valkey and through the operator's CLI. */
@@ -7,7 +8,14 @@ export interface ReportJson {
   readonly leases: readonly object[];
   readonly machines: readonly { readonly externalId: string }[];
   readonly payments: readonly { readonly sessionRef: string }[];
-  readonly events: readonly { readonly count: number }[];
+  readonly invoices: { readonly last: number; readonly known: readonly { readonly number: string }[] } | null;
+  readonly events: readonly { readonly orgId: string; readonly lastSeq: number; readonly count: number }[];
+  readonly eventTypes: Readonly<Record<string, number>>;
+  readonly usage: {
+    readonly requests: number;
+    readonly nanoUsd: string;
+    readonly first: readonly { readonly requestId: string; readonly nanoUsd: string }[];
+  };
   readonly problems: readonly string[];
 }
 
@@ -94,6 +102,40 @@ export async function lastSeqs(stack: DrillStack): Promise<ReadonlyMap<string, n
     'select org_id, last_seq::text as last_seq from event_heads',
   );
   return new Map(rows.map(({ org_id, last_seq }) => [org_id, Number(last_seq)]));
+}
+
+export interface ChargedRequest {
+  readonly id: string;
+  readonly nanoUsd: string;
+}
+
+/** The charges of these requests. */
+export async function chargesOf(
+  stack: DrillStack,
+  requestIds: readonly string[],
+): Promise<readonly ChargedRequest[]> {
+  const rows = await stack.rows<{ id: string; amount: string; outcome: string }>(
+    'select request_id::text as id, amount_nano_usd::text as amount, outcome from usage_charges',
+  );
+  const charges = new Map(
+    rows
+      .filter(({ outcome }) => outcome === 'charged')
+      .map(({ id, amount }) => [fromUuid('req', id), amount]),
+  );
+  return requestIds.flatMap((id) => {
+    const nanoUsd = charges.get(id as RequestId);
+    return nanoUsd === undefined ? [] : [{ id, nanoUsd }];
+  });
+}
+
+/** The positions of the messages that the streams have. */
+export async function streamRanges(stack: DrillStack): Promise<readonly string[]> {
+  return Promise.all(
+    Object.values(stack.streams).map(async (stream) => {
+      const state = await stack.nats.streamState(stream);
+      return `${stream} begins at ${state?.firstSequence}`;
+    }),
+  );
 }
 
 /** Number of events that are not in the stream yet. Events in the outbox are deleted there when the feed has them. */

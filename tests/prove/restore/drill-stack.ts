@@ -4,18 +4,24 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { down, ensureUp, type Role } from '@millrace/services';
 import {
+  connectTestNats,
   createTestDatabase,
   engineEnv,
   unregisterDeploymentsAt,
   freePorts,
+  startBackedUpPostgres,
   startChatDouble,
   startStripeDouble,
   startValkeyServer,
   testNames,
+  type BackedUpPostgres,
   type StripeDouble,
   type TestDatabase,
   type TestValkey,
 } from '@millrace/testing';
+import { eventChannels } from '@millrace/core/events';
+import { usageSubjects } from '@millrace/core/inference';
+import type { NatsClient } from '@millrace/platform/nats';
 import { MOCK_REGION } from '../../stack/mock-stack.ts';
 import {
   createRowReader,
@@ -23,7 +29,6 @@ import {
   type ReadRows,
   type SupervisedProcess,
 } from '../../stack/supervised-process.ts';
-import { startBackedUpPostgres, type BackedUpPostgres } from './backup.ts';
 
 /** The whole product on a PostgreSQL that can be restored. Machines, leases, payments and published events are outside it. */
 export interface DrillStack {
@@ -35,6 +40,9 @@ export interface DrillStack {
   readonly valkey: TestValkey;
   readonly stripe: StripeDouble;
   readonly chatAddress: string;
+  readonly nats: NatsClient;
+  /** The streams of events and usage. */
+  readonly streams: Readonly<Record<'events' | 'usage', string>>;
   readonly api: SupervisedProcess;
   readonly worker: SupervisedProcess;
   readonly gateway: SupervisedProcess;
@@ -81,7 +89,10 @@ async function open(closers: Closers, close: () => Promise<void>): Promise<Drill
   closers.push(() => stripe.close());
   const chat = await startChatDouble({ engine: 'vllm', tokens: [' flour', ' and', ' water'] });
   closers.push(() => chat.close());
-  const place = { database, names: testNames(), endpoints: { ...endpoints, postgresUrl: postgres.url } };
+  const names = testNames();
+  const nats = await connectTestNats();
+  closers.push(() => nats.close());
+  const place = { database, names, endpoints: { ...endpoints, postgresUrl: postgres.url } };
   const firstAddress = `127.${randomInt(20, 120)}.${randomInt(1, 250)}.1`;
   const envOf = (role: Role): Record<string, string> => ({
     ...engineEnv(place, role),
@@ -156,7 +167,11 @@ async function open(closers: Closers, close: () => Promise<void>): Promise<Drill
       valkey,
       stripe,
     },
-    ...{ chatAddress: chat.address, api, worker, gateway, env: envOf('admin'), close },
+    ...{ chatAddress: chat.address, api, worker, gateway, env: envOf('admin'), close, nats },
+    streams: {
+      events: eventChannels(names.natsPrefix).stream,
+      usage: usageSubjects(names.natsPrefix, 1).stream,
+    },
     rows: createRowReader(database),
     machines: async () => {
       const found = await createRowReader(engine)<{ external_id: string }>(

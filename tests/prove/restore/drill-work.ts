@@ -1,8 +1,9 @@
 import { newReadinessKey } from '@millrace/compute/readiness';
 import { seedOrganisation } from '@millrace/core/fixture';
+import { makeDueInvoices } from '@millrace/core/invoices';
 import { systemClock } from '@millrace/platform/clock';
 import { nanoUsd } from '@millrace/platform/money';
-import { eventually, signStripeEvent } from '@millrace/testing';
+import { databaseWithClock, eventually, signStripeEvent, testLog } from '@millrace/testing';
 import {
   addDeployment,
   addModel,
@@ -17,7 +18,8 @@ import type { DrillStack } from './drill-stack.ts';
 /** Work of tenants over the public API. */
 
 export interface DrillTenant {
-  chat(): Promise<number>;
+  /** Sends a request and returns its id. */
+  chat(): Promise<{ readonly status: number; readonly id: string }>;
   /** Starts a top-up of this many cents and returns the payment's id. */
   topUp(cents: number): Promise<string>;
   order(): Promise<number>;
@@ -70,7 +72,7 @@ async function seedTenant(stack: DrillStack): Promise<DrillTenant> {
         }),
       });
       await response.text();
-      return response.status;
+      return { status: response.status, id: response.headers.get('x-inference-request-id') ?? '' };
     },
     topUp: async (amountCents) => {
       const { status, json } = await call('POST', '/v2/customer/top-ups', { amountCents });
@@ -94,20 +96,38 @@ const required = (tenant: DrillTenant | undefined): DrillTenant => {
   return tenant;
 };
 
-export async function sendChatRequests(
-  _stack: DrillStack,
-  tenant: DrillTenant,
-  count: number,
-): Promise<void> {
+/** Returns the ids of the requests. */
+export async function sendChatRequests(tenant: DrillTenant, count: number): Promise<readonly string[]> {
+  const ids: string[] = [];
   for (let nth = 0; nth < count; nth += 1) {
-    await eventually(
-      { what: 'a chat response', timeoutMs: 60_000 },
-      async () => (await tenant.chat()) === 200,
-    );
+    const { id } = await eventually({ what: 'a chat response', timeoutMs: 60_000 }, async () => {
+      const response = await tenant.chat();
+      return response.status === 200 && response;
+    });
+    ids.push(id);
   }
+  return ids;
 }
 
-export async function rentMachine(_stack: DrillStack, given: DrillTenant | undefined): Promise<number> {
+const FORTY_DAYS_MS = 40 * 86_400_000;
+
+/** Makes the invoices of this month as in the next one, and returns their numbers. */
+export async function makeInvoices(stack: DrillStack): Promise<readonly string[]> {
+  const db = databaseWithClock(stack.database.db, new Date(systemClock.nowMs() + FORTY_DAYS_MS));
+  await eventually({ what: 'an invoice', timeoutMs: 60_000 }, async () => {
+    const options = { log: testLog(), limit: 100, issuer: 'Example Cloud' };
+    while ((await makeDueInvoices(db, options)) >= options.limit);
+    return (await numbersOfInvoices(stack)).length > 0;
+  });
+  return numbersOfInvoices(stack);
+}
+
+async function numbersOfInvoices(stack: DrillStack): Promise<readonly string[]> {
+  const rows = await stack.rows<{ number: string }>('select number::text as number from invoices');
+  return rows.map(({ number }) => `INV-${number.padStart(8, '0')}`);
+}
+
+export async function rentMachine(given: DrillTenant | undefined): Promise<number> {
   const tenant = required(given);
   const id = await eventually({ what: 'a free machine', timeoutMs: 60_000 }, () =>
     tenant.order().catch(() => false as const),

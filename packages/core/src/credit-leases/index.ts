@@ -18,8 +18,10 @@ export {
 export { recordEpochEnd } from './lender/lease-holders.store.ts';
 export {
   advanceUsageWatermark,
+  findCharges,
   lockUsageWatermark,
   readArchiveCutoff,
+  type RecordedCharge,
 } from './lender/usage-charges.store.ts';
 export { postUsage, readHighestWatermark, readUsageWatermarks } from './lender/usage-charges.service.ts';
 export type { PostedUsage } from './lender/usage-charges.service.ts';

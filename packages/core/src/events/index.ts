@@ -1,6 +1,6 @@
 export { eventChannels, toWireEvent, type EventChannels, type FeedEvent } from './events.ts';
 export { eventsInRange, findEventsBySeq, deleteExpiredEvents } from './events.store.ts';
-export { findLostEvents, storeLostEvents, type LostEvents } from './lost-events.ts';
+export { findLostEvents, storeLostEvents, type LostEvents, type LostInvoice } from './lost-events.ts';
 export { measureOutbox } from './outbox.store.ts';
 export { serveEvents, streamEvents } from './events.routes.ts';
 export { createFeed, defaultFeedTuning, type Feed, type FeedOptions, type FeedTuning } from './feed.ts';

@@ -1,6 +1,6 @@
 import type { Db } from '@millrace/platform/db';
 import type { OrgId } from '@millrace/platform/ids';
-import type { NatsClient } from '@millrace/platform/nats';
+import { readStream, type NatsClient } from '@millrace/platform/nats';
 import { eventFromMessage, type EventChannels, type FeedEvent } from './events.ts';
 import { getFeedHead, insertLostEvents } from './events.store.ts';
 
@@ -8,11 +8,25 @@ import { getFeedHead, insertLostEvents } from './events.store.ts';
 
 type Streams = Pick<NatsClient, 'follow' | 'streamState'>;
 
-export interface LostEvents {
+export interface LostEventsOfOrganisation {
   readonly orgId: OrgId;
   readonly firstSeq: number;
   readonly lastSeq: number;
   readonly count: number;
+}
+
+export interface LostInvoice {
+  readonly number: string;
+  readonly orgId: OrgId;
+  readonly totalNanoUsd: string;
+}
+
+export interface LostEvents {
+  readonly organisations: readonly LostEventsOfOrganisation[];
+  /** The number of events by type. */
+  readonly types: Readonly<Record<string, number>>;
+  /** From the events of the first invoices. */
+  readonly invoices: readonly LostInvoice[];
 }
 
 interface LostEventsDeps {
@@ -21,29 +35,12 @@ interface LostEventsDeps {
   readonly channels: Pick<EventChannels, 'stream'>;
 }
 
-const BATCH = 500;
-const WAIT_MS = 2_000;
-
-async function* readStream({ nats, channels }: LostEventsDeps): AsyncGenerator<readonly FeedEvent[]> {
-  const state = await nats.streamState(channels.stream);
-  if (state === null || state.firstSequence > state.lastSequence || state.lastSequence === 0) return;
-  const spec = { stream: channels.stream, fromSequence: state.firstSequence, maxBuffered: BATCH };
-  const follower = await nats.follow(spec);
-  try {
-    for (let at = 0; at < state.lastSequence;) {
-      const taken = await follower.take(BATCH, WAIT_MS);
-      if (taken.length === 0) throw new Error('NATS did not deliver the rest of the event stream in time.');
-      at = taken.at(-1)?.sequence ?? state.lastSequence;
-      yield taken.flatMap((message) => eventFromMessage(message.json()) ?? []);
-    }
-  } finally {
-    await follower.close();
-  }
-}
+const INVOICES_MAX = 1_000;
 
 async function* readLostEvents(deps: LostEventsDeps): AsyncGenerator<readonly FeedEvent[]> {
   const heads = new Map<OrgId, number>();
-  for await (const events of readStream(deps)) {
+  for await (const messages of readStream(deps.nats, deps.channels.stream)) {
+    const events = messages.flatMap((message) => eventFromMessage(message.json()) ?? []);
     for (const { orgId } of events) {
       if (!heads.has(orgId)) heads.set(orgId, (await getFeedHead(deps.db, orgId)).lastSeq);
     }
@@ -52,10 +49,13 @@ async function* readLostEvents(deps: LostEventsDeps): AsyncGenerator<readonly Fe
   }
 }
 
-export async function findLostEvents(deps: LostEventsDeps): Promise<readonly LostEvents[]> {
-  const found = new Map<OrgId, LostEvents>();
+export async function findLostEvents(deps: LostEventsDeps): Promise<LostEvents> {
+  const found = new Map<OrgId, LostEventsOfOrganisation>();
+  const types = new Map<string, number>();
+  const invoices: LostInvoice[] = [];
   for await (const events of readLostEvents(deps)) {
-    for (const { orgId, seq } of events) {
+    for (const event of events) {
+      const { orgId, seq, type } = event;
       const before = found.get(orgId) ?? { orgId, firstSeq: seq, lastSeq: seq, count: 0 };
       found.set(orgId, {
         orgId,
@@ -63,9 +63,15 @@ export async function findLostEvents(deps: LostEventsDeps): Promise<readonly Los
         lastSeq: Math.max(before.lastSeq, seq),
         count: before.count + 1,
       });
+      types.set(type, (types.get(type) ?? 0) + 1);
+      if (type === 'invoice.finalized' && invoices.length < INVOICES_MAX) invoices.push(invoiceOf(event));
     }
   }
-  return [...found.values()];
+  return { organisations: [...found.values()], types: Object.fromEntries(types), invoices };
+}
+
+function invoiceOf({ orgId, data }: FeedEvent): LostInvoice {
+  return { orgId, number: String(data['number']), totalNanoUsd: String(data['totalNanoUsd']) };
 }
 
 /** Restores the numbers and ids that readers have seen. Call it only while no relay numbers events. */

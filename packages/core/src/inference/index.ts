@@ -23,6 +23,7 @@ export { serveRequestUsage, type RequestRoutes } from './usage/requests.routes.t
 export { createDeferredUsageCharger } from './usage/deferred-usage.service.ts';
 export { maintainUsageTables } from './usage/usage-table-maintenance.ts';
 export { startUsageSink, type SinkTuning, type UsageSinkOptions } from './usage/sink.ts';
+export { findLaterUsage, noLaterUsage, type LaterUsage } from './usage/later-usage.ts';
 export { ensureUsageStream, type UsageStreamOptions } from './usage/usage-stream.ts';
 export { chargeCheckpoints } from './usage/usage.service.ts';
 export { createKeyFeedSync, maintainKeyFeed } from './key-feed/key-feed-sync.ts';

@@ -1,4 +1,5 @@
-import type { LostEvents } from '../events/index.ts';
+import type { LostEvents, LostInvoice } from '../events/index.ts';
+import { noLaterUsage, type LaterUsage } from '../inference/index.ts';
 import type { UncreditedPayment } from '../payments/index.ts';
 import type { UnrecordedLease } from '../credit-leases/index.ts';
 import type { RestoreState } from './restore.store.ts';
@@ -21,11 +22,15 @@ export interface RestoreReport {
   readonly leases: readonly UnrecordedLease[];
   readonly machines: readonly LostMachine[];
   readonly payments: readonly UncreditedPayment[];
-  /** Invoice numbers that were used after the restore point; null if none. */
-  readonly invoices: { readonly first: number; readonly last: number } | null;
-  readonly events: readonly LostEvents[];
-  /** Usage beyond the watermark: charged to known leases, recorded for others. */
-  readonly usageMessages: number;
+  /** Invoice numbers that were used after the restore point; null if none. `known`: those whose event is in the stream. */
+  readonly invoices: {
+    readonly first: number;
+    readonly last: number;
+    readonly known: readonly LostInvoice[];
+  } | null;
+  readonly events: LostEvents['organisations'];
+  readonly eventTypes: LostEvents['types'];
+  readonly usage: LaterUsage;
   /** Sources that did not respond. The report is complete only if this is empty. */
   readonly problems: readonly string[];
 }
@@ -38,8 +43,8 @@ export interface ReportSources {
     readonly problems: readonly string[];
   }>;
   readonly payments: (since: Date) => Promise<readonly UncreditedPayment[]>;
-  readonly events: () => Promise<readonly LostEvents[]>;
-  readonly usageMessages: () => Promise<number>;
+  readonly events: () => Promise<LostEvents>;
+  readonly usage: (since: Date) => Promise<LaterUsage>;
 }
 
 export async function buildRestoreReport(
@@ -61,8 +66,12 @@ export async function buildRestoreReport(
   // A checkout page can be created before the restore point and paid after it: Stripe keeps it open for a day.
   const since = new Date(state.markedAt.getTime() - 24 * 3_600_000);
   const payments = await tryRead('Payments at Stripe', () => sources.payments(since), []);
-  const events = await tryRead('Events in NATS', sources.events, []);
-  const usageMessages = await tryRead('Usage in NATS', sources.usageMessages, 0);
+  const events = await tryRead('Events in NATS', sources.events, {
+    organisations: [],
+    types: {},
+    invoices: [],
+  });
+  const usage = await tryRead('Usage in NATS', () => sources.usage(state.markedAt), noLaterUsage);
   const last = state.outside?.counters.invoices ?? 0;
   return {
     restoredTo: state.markedAt.toISOString(),
@@ -70,9 +79,11 @@ export async function buildRestoreReport(
     leases,
     machines: found.machines,
     payments,
-    invoices: last > counters.invoices ? { first: counters.invoices + 1, last } : null,
-    events,
-    usageMessages,
+    invoices:
+      last > counters.invoices ? { first: counters.invoices + 1, last, known: events.invoices } : null,
+    events: events.organisations,
+    eventTypes: events.types,
+    usage,
     problems: [...problems, ...found.problems],
   };
 }
@@ -109,17 +120,53 @@ export function formatRestoreReport(report: RestoreReport): string {
         `${payment.sessionRef} (${payment.paymentId ?? 'no id'}): ${payment.amountCents} cents ${payment.currency}`,
     ),
     `  Invoice numbers handed out: ${invoices === null ? 'none' : `${invoices.first} to ${invoices.last}`}`,
+    ...(invoices === null ? [] : formatList('Invoices', invoices.known, formatInvoice)),
+    ...formatList(
+      'Events by type',
+      Object.entries(report.eventTypes),
+      ([type, count]) => `${type}: ${count}`,
+    ),
     ...formatList(
       'Organisations with events',
       report.events,
       (events) => `${events.orgId}: ${events.firstSeq} to ${events.lastSeq}`,
     ),
-    `  Usage messages not yet charged: ${report.usageMessages}`,
+    ...formatUsage(report.usage),
     ...(report.problems.length === 0
       ? []
       : ['This report is incomplete:', ...report.problems.map((one) => `  ${one}`)]),
     '',
   ].join('\n');
+}
+
+function formatInvoice({ number, orgId, totalNanoUsd }: LostInvoice): string {
+  return `${number} of ${orgId}: ${totalNanoUsd} nano-USD`;
+}
+
+/** Texts for the outcomes since the restore. */
+const outcomeTexts: Readonly<Record<string, string>> = {
+  charged: 'charged again',
+  waiting: 'not charged yet',
+  unknown_lease: 'not charged, because its lease is missing',
+  late: 'not charged, because its lease is closed',
+  overpriced: 'not charged, because it is above the maximum cost of its model',
+};
+
+function formatUsage({ requests, nanoUsd, outcomes, first, streamFrom }: LaterUsage): string[] {
+  const listed = first.slice(0, ITEMS_SHOWN_MAX);
+  const range = streamFrom === null ? 'none in the stream' : `the stream begins at ${streamFrom}`;
+  return [
+    `  Inference requests: ${requests}, ${nanoUsd} nano-USD (${range})`,
+    ...Object.entries(outcomes).map(
+      ([outcome, sum]) => `    ${sum.requests} ${outcomeTexts[outcome] ?? outcome}: ${sum.nanoUsd} nano-USD`,
+    ),
+    ...listed.map(
+      (one) => `    ${one.requestId} of ${one.orgId} at ${one.usedAt}: ${one.model}, ${one.nanoUsd} nano-USD`,
+    ),
+    ...(requests > listed.length
+      ? [`    and ${requests - listed.length} more (--json lists the first ${first.length})`]
+      : []),
+  ];
 }
 
 /** The effects of a confirmation as text for operators, shown before it. */

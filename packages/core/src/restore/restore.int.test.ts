@@ -1,6 +1,7 @@
 import { systemClock } from '@millrace/platform/clock';
 import { createTestDatabase, testLog, type TestDatabase } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { noLaterUsage } from '../inference/index.ts';
 import { confirmRestore, type ConfirmSteps } from './confirm-restore.service.ts';
 import { declareRestored } from './declare-restore.service.ts';
 import type { MarkCopy } from './restore-mark.ts';
@@ -53,7 +54,7 @@ const steps: ConfirmSteps = {
 
 const report = {
   ...{ restoredTo: '', newestMark: '', leases: [], machines: [], payments: [], invoices: null, events: [] },
-  ...{ usageMessages: 0, problems: [] },
+  ...{ eventTypes: {}, usage: noLaterUsage, problems: [] },
 };
 
 async function confirm(): Promise<void> {

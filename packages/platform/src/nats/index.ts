@@ -10,6 +10,7 @@ export {
   type NatsPermissions,
 } from './permissions.ts';
 export { createNatsKey, isNatsPublicKey, natsPublicKey, type NatsKey } from './nkeys.ts';
+export { readStream } from './read-stream.ts';
 export { natsOptionsOf, type NatsRole } from './options-of-settings.ts';
 export type { Bucket, BucketEntry, BucketFollower, BucketSpec, FollowOptions } from './kv-types.ts';
 export type {

@@ -44,6 +44,7 @@ export async function listBudgetsOfLeases(reader: Reader, ids: readonly LeaseId[
 
 export interface RecordedCharge {
   readonly amount: bigint;
+  readonly recordedAt: Date;
   readonly outcome: UsageOutcome;
   readonly transferId: TransferId | null;
 }
@@ -54,15 +55,21 @@ export async function findCharges(
   requestIds: readonly RequestId[],
 ): Promise<ReadonlyMap<RequestId, RecordedCharge>> {
   if (requestIds.length === 0) return new Map();
-  type Row = { request_id: string; amount: bigint; outcome: UsageOutcome; transfer_id: string | null };
+  type Row = {
+    request_id: string;
+    amount: bigint;
+    outcome: UsageOutcome;
+    transfer_id: string | null;
+    recorded_at: Date;
+  };
   const { rows } = await sql<Row>`
-    select request_id, amount_nano_usd as amount, outcome, transfer_id from usage_charges
+    select request_id, amount_nano_usd as amount, outcome, transfer_id, recorded_at from usage_charges
      where request_id = any(${requestIds.map(toUuid)}::uuid[])
   `.execute(reader.kysely);
   return new Map(
-    rows.map(({ request_id: requestId, amount, outcome, transfer_id: transfer }) => {
+    rows.map(({ request_id: requestId, amount, outcome, transfer_id: transfer, recorded_at: recordedAt }) => {
       const transferId = transfer === null ? null : fromUuid('trf', transfer);
-      return [fromUuid('req', requestId), { amount, outcome, transferId }];
+      return [fromUuid('req', requestId), { amount, outcome, transferId, recordedAt }];
     }),
   );
 }

@@ -23,13 +23,19 @@ export interface UsageSinkOptions extends Pick<UsageStreamReaderOptions, 'stream
 
 export interface SinkTuning extends Pick<
   UsageStreamReaderOptions,
-  'batch' | 'gatherMs' | 'maintenanceIntervalMs'
+  'batch' | 'gatherMs' | 'maintenanceIntervalMs' | 'retainMs'
 > {
   /** A sink that does not renew its claim for this long is replaced. */
   readonly leaseMs: number;
 }
 
-const defaults: SinkTuning = { leaseMs: 3_000, gatherMs: 50, batch: 40, maintenanceIntervalMs: 1_000 };
+const defaults: SinkTuning = {
+  leaseMs: 3_000,
+  gatherMs: 50,
+  batch: 40,
+  maintenanceIntervalMs: 1_000,
+  retainMs: 0,
+};
 /** Fraction of the claim time, so that one missed renewal does not lose the claim. */
 const renewFraction = 0.3;
 /** After so many failed attempts, a batch whose organisations all time out is deferred, because later usage waits behind it. */

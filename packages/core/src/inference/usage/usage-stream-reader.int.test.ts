@@ -21,7 +21,7 @@ async function openReader(
     clock: systemClock,
     log: { info: () => undefined, error: (fields: object) => void errors.push(fields) } as never,
     stream: harness.stream,
-    ...{ batch: 10, gatherMs: 5, maintenanceIntervalMs: 60_000 },
+    ...{ batch: 10, gatherMs: 5, maintenanceIntervalMs: 60_000, retainMs: 0 },
     nats: {
       ...harness.nats,
       async follow(spec) {

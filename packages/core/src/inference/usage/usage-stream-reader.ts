@@ -5,6 +5,7 @@ import { ratio } from '@millrace/platform/money';
 import type { NatsClient, StoredMessage, StreamState } from '@millrace/platform/nats';
 import { gauge } from '@millrace/platform/telemetry';
 import { advanceUsageWatermark, readUsageWatermarks } from '../../credit-leases/index.ts';
+import { PurgeDelay } from './purge-delay.ts';
 
 /** Reads the usage stream for one sink, starting at the watermark. */
 export interface UsageStreamReader {
@@ -31,6 +32,8 @@ export interface UsageStreamReaderOptions {
   readonly gatherMs: number;
   /** How often to purge processed messages and to check how full the stream is. */
   readonly maintenanceIntervalMs: number;
+  /** How long processed messages stay in the stream, unless it is more than a quarter full. */
+  readonly retainMs: number;
 }
 
 const filled = gauge('millrace_usage_stream_filled_ratio');
@@ -99,7 +102,7 @@ function createGapCheck({
 
 /** Null if the stream does not exist yet. */
 export async function openUsageStream(options: UsageStreamReaderOptions): Promise<UsageStreamReader | null> {
-  const { nats, clock, log, stream, batch, gatherMs, maintenanceIntervalMs } = options;
+  const { nats, clock, log, stream, batch, gatherMs, maintenanceIntervalMs, retainMs } = options;
   const found = await nats.streamState(stream);
   if (found === null) return null;
   const place = await findStartPosition(options, found.createdAt);
@@ -114,6 +117,7 @@ export async function openUsageStream(options: UsageStreamReaderOptions): Promis
     fromSequence,
     readPassed: async () => (await readUsageWatermarks(options.db, name)).get(name) ?? 0n,
   });
+  const delay = new PurgeDelay(retainMs);
   let purged = 0n;
   let receivedAtMs = clock.monotonicMs();
   let maintainedAtMs = Number.NEGATIVE_INFINITY;
@@ -121,9 +125,10 @@ export async function openUsageStream(options: UsageStreamReaderOptions): Promis
 
   const isPast = (atMs: number, ms: number): boolean => clock.monotonicMs() - atMs >= ms;
 
-  async function purgeProcessed(): Promise<void> {
-    if (passed <= purged) return;
-    const through = passed;
+  async function purgeProcessed({ bytes, maxBytes }: StreamState): Promise<void> {
+    const isCrowded = maxBytes > 0 && 4 * bytes >= maxBytes;
+    const through = delay.through(clock.monotonicMs(), passed, isCrowded);
+    if (through <= purged) return;
     await nats.purgeMessages(stream, Number(through));
     purged = through;
   }
@@ -156,7 +161,7 @@ export async function openUsageStream(options: UsageStreamReaderOptions): Promis
       maintainedAtMs = clock.monotonicMs();
       const state = await nats.streamState(stream);
       if (state?.createdAt !== found.createdAt || BigInt(state.lastSequence) < passed) return false;
-      await purgeProcessed();
+      await purgeProcessed(state);
       recordStreamState(state);
       // If messages exist and none arrive, the client has stopped following the stream.
       return BigInt(state.lastSequence) <= passed || !isPast(receivedAtMs, 3 * maintenanceIntervalMs);
