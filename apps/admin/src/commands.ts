@@ -19,6 +19,7 @@ import { createUpgradeCommand } from './upgrade/upgrade.command.ts';
 import { userDeleteCommand } from './user-delete.ts';
 import { userPasswordCommand } from './user-password.ts';
 import { valkeyUsersCommand } from './valkey.ts';
+import { restoreCheckCommand } from './restore-check/restore-check.command.ts';
 import { allowOrphanRemovalCommand, reconcileCommand } from './reconcile.ts';
 import { restoreConfirmCommand, restoreDeclareCommand, restoreStatusCommand } from './database-restore.ts';
 import {
@@ -195,6 +196,7 @@ export const commands: readonly Command[] = [
   auditCommand,
   reconcileCommand,
   allowOrphanRemovalCommand,
+  restoreCheckCommand,
   restoreStatusCommand,
   restoreDeclareCommand,
   restoreConfirmCommand,
