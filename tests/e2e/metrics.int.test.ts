@@ -104,5 +104,6 @@ test('a worker reports granted credit, the standbys of the database and its own 
   });
   expect(text).toMatch(/^millrace_credit_leased_nano_usd [1-9]\d*$/m);
   expect(text).toMatch(/^millrace_db_standbys 0$/m);
+  expect(text).toMatch(/^millrace_db_archive_failing 0$/m);
   expect(text).toMatch(/^millrace_metering_refused_total 0$/m);
 });

@@ -8,7 +8,7 @@ type SubFolderOrders = Readonly<Record<string, readonly string[]>>;
  * the folder. `index.ts` is above all parts and not listed. The order of parts that do not import each other may be changed.
  */
 const orders = {
-  'apps/admin/src': '. < init < doctor < upgrade < commands.ts < app.ts < main.ts',
+  'apps/admin/src': '. < init < doctor < restore-check < upgrade < commands.ts < app.ts < main.ts',
   'apps/admin/src/init': 'env-text.ts < layout.ts < system-groups.ts < installation-files.ts < machines < .',
   'apps/cli/src': `
     . < framework < text < progress < completion < ssh < money < generated < account < admin < chat

@@ -98,6 +98,13 @@ export const tableGrants: readonly TableGrant[] = [
     access: 'write',
     reason: 'Every feature appends to the outbox through the platform; the relay in events empties it.',
   },
+  {
+    folder: 'apps/admin',
+    tables: ['events', 'invoices', 'ledger_transfers', 'payments', 'rentals', 'usage_charges', 'webhooks'],
+    access: 'read',
+    reason:
+      'It counts what a restore would remove, and tries the keys of sealed secrets, as the owner of the database.',
+  },
 ];
 
 const folderOfTable: ReadonlyMap<string, string> = new Map(

@@ -19,7 +19,7 @@ export function installTree({ root, server, cli }: InstallTreeInput): void {
   const product = path.join(root, INSTALL_FOLDER);
   fs.cpSync(server, product, { recursive: true });
   fs.cpSync(cli, path.join(product, 'cli'), { recursive: true });
-  for (const folder of ['deploy/proxy', 'deploy/patroni']) {
+  for (const folder of ['deploy/proxy', 'deploy/patroni', 'deploy/pgbackrest']) {
     fs.cpSync(path.join(productFolder, folder), path.join(product, folder), { recursive: true });
   }
   const node = pinnedNode();

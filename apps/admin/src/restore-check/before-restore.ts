@@ -1,3 +1,4 @@
+import { msToSecondsRoundDown } from '@millrace/platform/money';
 import { elapsedText, type CheckResult, type Fact, type Problem } from './check-result.ts';
 import type { Repository, StoredBackup } from './pgbackrest-info.ts';
 import type { LaterRows, ServerFacts } from './server-facts.store.ts';
@@ -128,7 +129,7 @@ function archiveProblems({ server }: BeforeRestore): readonly Problem[] {
   return problems;
 }
 
-const second = (at: Date): number => Math.floor(at.getTime() / 1_000);
+const second = (at: Date): number => msToSecondsRoundDown(at.getTime());
 
 /** pgBackRest knows the end of a backup to the second, and restores only to later seconds. */
 export function backupFor(backups: readonly StoredBackup[], target: Date): StoredBackup | undefined {

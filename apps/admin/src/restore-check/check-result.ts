@@ -1,3 +1,5 @@
+import { divideWithRemainder, floorDivide } from '@millrace/platform/money';
+
 /** A statement about the installation, for the operator who decides. */
 export interface Fact {
   readonly name: string;
@@ -16,13 +18,6 @@ export interface CheckResult {
   readonly problems: readonly Problem[];
 }
 
-export function joinResults(results: readonly CheckResult[]): CheckResult {
-  return {
-    facts: results.flatMap(({ facts }) => facts),
-    problems: results.flatMap(({ problems }) => problems),
-  };
-}
-
 export function formatResult({ facts, problems }: CheckResult): string {
   const width = Math.max(0, ...facts.map(({ name }) => name.length));
   const found = problems.map(
@@ -32,7 +27,8 @@ export function formatResult({ facts, problems }: CheckResult): string {
 }
 
 export const elapsedText = (from: Date, until: Date): string => {
-  const minutes = Math.trunc((until.getTime() - from.getTime()) / 60_000);
-  const hours = Math.trunc(minutes / 60);
-  return hours < 48 ? `${hours} h ${minutes % 60} min ago` : `${Math.trunc(hours / 24)} days ago`;
+  const [hours, rest] = divideWithRemainder(Math.max(0, until.getTime() - from.getTime()), 3_600_000);
+  return hours < 48
+    ? `${hours} h ${floorDivide(rest, 60_000)} min ago`
+    : `${floorDivide(hours, 24)} days ago`;
 };

@@ -147,6 +147,13 @@ export const processMetrics = {
     processes: workerOnly,
     labels: none,
   },
+  millrace_db_archive_failing: {
+    type: 'gauge',
+    help: 'Whether PostgreSQL failed to store its newest WAL in the archive (1) or not (0); every worker reports the same value.',
+    unit: 'boolean',
+    processes: workerOnly,
+    labels: none,
+  },
   millrace_db_timeline: {
     type: 'gauge',
     help: 'The timeline of PostgreSQL, which each promotion and each restore to a point in time increases.',

@@ -63,6 +63,16 @@ export const engineRules: readonly AlertRule[] = [
     test: { series: { [`millrace_db_standbys{${ofWorker}}`]: level(2, 0, 1) } },
   },
   {
+    name: 'MillraceDatabaseArchiveFailing',
+    expr: 'max(millrace_db_archive_failing) == 1',
+    forMinutes: 10,
+    severity: 'page',
+    summary:
+      'PostgreSQL cannot store its WAL in the archive: a restore would lose newer changes, and its disk fills.',
+    page,
+    test: { series: { [`millrace_db_archive_failing{${ofWorker}}`]: level(0, 1, 0) } },
+  },
+  {
     name: 'MillraceDatabasePoolFull',
     expr: 'millrace_db_waiting > 5',
     forMinutes: 5,
