@@ -251,7 +251,7 @@ describe('api process', () => {
   });
 
   it('may read everything that the public status page needs, with the role of apis', async () => {
-    const [url = ''] = urls;
+    const [url] = urls;
     const read = async (): Promise<unknown> => (await fetch(`${url}/status.json`)).json();
     await expect.poll(read).toMatchObject({ completeCheckAt: expect.any(String) });
   });
