@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { renderRunbook } from './runbook-pages.ts';
@@ -40,4 +40,13 @@ it('links of pages in a subfolder are relative to that folder', () => {
   expect(html).toContain(
     '<a href="/docs/runbooks/alerts/fleet#one">a</a> <a href="/docs/runbooks/restore">b</a> c',
   );
+});
+
+it('the index of runbooks names every page', () => {
+  const folder = path.join(repository, 'docs/runbooks');
+  const index = readFileSync(path.join(folder, 'README.md'), 'utf8');
+  const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.md') && name !== 'README.md',
+  );
+  expect(pages.filter((name) => !index.includes(`(${name})`))).toEqual([]);
 });
