@@ -14,12 +14,12 @@ export interface InstallTreeInput {
   readonly cli: string;
 }
 
-/** Writes the product's folder below `root`: programs, Node, the tenants' command, and configuration of HAProxy and Patroni. */
+/** Writes the product's folder below `root`: programs, Node, the tenants' command, configuration of HAProxy and Patroni, and alert rules. */
 export function installTree({ root, server, cli }: InstallTreeInput): void {
   const product = path.join(root, INSTALL_FOLDER);
   fs.cpSync(server, product, { recursive: true });
   fs.cpSync(cli, path.join(product, 'cli'), { recursive: true });
-  for (const folder of ['deploy/proxy', 'deploy/patroni', 'deploy/pgbackrest']) {
+  for (const folder of ['deploy/proxy', 'deploy/patroni', 'deploy/pgbackrest', 'deploy/monitoring']) {
     fs.cpSync(path.join(productFolder, folder), path.join(product, folder), { recursive: true });
   }
   const node = pinnedNode();
