@@ -62,7 +62,7 @@ test('upgrade migrates only with --migrate, then waits for the processes, and is
   await worker.stop();
 });
 
-test('upgrade refuses a version that is none, and shows the way back to a release', async () => {
+test('upgrade refuses a text that is not a version, and shows the way back to a release', async () => {
   expect(await run('--rollback', 'yesterday')).toMatchObject({ code: exitCodes.usage });
   const back = await run('--rollback', '0.2.0');
   expect(back.states).toEqual(['done', 'next', 'waiting', 'waiting']);

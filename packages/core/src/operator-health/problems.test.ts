@@ -75,7 +75,7 @@ describe('findProblems', () => {
     });
     expect(found.map(({ severity, title }) => `${severity}: ${title}`)).toEqual([
       'critical: Workers cannot confirm that the database is the newest state, for example after a restore',
-      'critical: The last audit found records of money that differ',
+      'critical: The last audit found drift in the ledger',
       'critical: The oldest of 12 outbox rows waits for 2 minutes',
       'warning: 1 outbox row parked after too many failures',
       'warning: The oldest due webhook waits for 2 hours',
@@ -87,8 +87,8 @@ describe('findProblems', () => {
   });
 
   it('names a late audit', () => {
-    expect(titles({ money: { isClean: true, lastCleanSeconds: 4 * 3_600 } })).toEqual([
-      'The last audit without errors was 4 hours ago',
+    expect(titles({ money: { isClean: true, lastCleanSeconds: 2 * 3_600 } })).toEqual([
+      'The last audit without errors was 2 hours ago',
     ]);
   });
 });

@@ -112,7 +112,7 @@ export function dependencyReadings(processes: readonly ProcessHealth[]): readonl
 
 const OUTBOX_LATE_SECONDS = 60;
 const WEBHOOKS_LATE_SECONDS = 300;
-const AUDIT_LATE_SECONDS = 3 * 3_600;
+const AUDIT_LATE_SECONDS = 2 * 3_600;
 const NAMES_SHOWN = 5;
 
 export function findProblems(readings: HealthReadings): readonly HealthProblem[] {
@@ -209,7 +209,7 @@ function restoreProblems(processes: readonly ProcessHealth[]): HealthProblem[] {
 function moneyProblems(money: HealthReadings['money']): HealthProblem[] {
   if (money === null) return [];
   if (money.isClean === false) {
-    const title = 'The last audit found records of money that differ';
+    const title = 'The last audit found drift in the ledger';
     const effect = 'Balances or charges of tenants may be wrong. The report names each row.';
     return [{ id: 'audit', severity: 'critical', title, effect, runbook: alert('money', 'auditdrift') }];
   }

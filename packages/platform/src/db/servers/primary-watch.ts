@@ -72,7 +72,7 @@ export class PrimaryWatch {
   #close(server: PostgresServer): void {
     const client = this.#standbys.get(server);
     this.#standbys.delete(server);
-    // A frozen server would not answer the farewell.
+    // A frozen server would not close its side of the connection.
     client?.connection.stream.destroy();
   }
 }
