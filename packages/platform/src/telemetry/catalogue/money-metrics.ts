@@ -130,7 +130,7 @@ export const moneyMetrics = {
   },
   millrace_restore_unverified: {
     type: 'gauge',
-    help: '1 until this worker has compared the database with a mark copy.',
+    help: '1 until this worker has compared the database with a copy of the restore mark in NATS or Valkey.',
     unit: 'boolean',
     processes: workerOnly,
     labels: none,
