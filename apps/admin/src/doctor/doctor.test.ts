@@ -218,6 +218,8 @@ test('isOlder compares versions by their numbers', () => {
   expect(isOlder('v2.15.1', '2.15')).toBe(false);
   expect(isOlder('8.0.1', '8')).toBe(false);
   expect(isOlder('unknown', '8')).toBe(false);
+  expect(isOlder('0.3.0-307b39282919', '0.3.1')).toBe(true);
+  expect(isOlder('0.3.1-307b39282919', '0.3.1')).toBe(false);
 });
 
 test('parseNatsUsers reads what renderNatsUsers writes', () => {

@@ -65,6 +65,8 @@ describe('planUpgrade', () => {
     expect(schema?.lines[0]).toContain('Migration 60 removes the column rentals.colour');
     expect(schema?.lines[0]).toContain('Upgrade to 0.3.0 first.');
     expect(statesOf({ pending })[1]).toBe('next');
+    const later = [{ version: 60, name: 'drop_colour', contracts: [{ ...contract, since: '0.3.1' }] }];
+    expect(statesOf({ pending: later })[1]).toBe('blocked');
   });
 
   test('waits for the calls of an earlier release at Restate', () => {
