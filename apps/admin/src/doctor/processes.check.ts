@@ -2,7 +2,14 @@ import { healthConfig, httpConfig, postgresConfig } from '@millrace/platform/con
 import { readBuildInfo } from '@millrace/platform/release';
 import type { Check, CheckContext, HttpRequest } from './check.ts';
 import { finding, type Finding } from './finding.ts';
-import { healthPortConfig, processes, settingsOf, unitOf, type Installation } from './installation.ts';
+import {
+  firstSettingsOf,
+  healthPortConfig,
+  processes,
+  settingsOf,
+  unitOf,
+  type Installation,
+} from './installation.ts';
 import type { ProcessRole } from '../init/layout.ts';
 import { reachable, verifiedName } from './servers.ts';
 
@@ -25,11 +32,22 @@ export function healthRequest(installation: Installation, role: ProcessRole): Ht
   if (role !== 'api') {
     return { url: `http://${bracketed(reachable(host))}:${settings.healthPorts[role]}/readyz`, headers };
   }
-  const http = settingsOf([httpConfig], installation, role)?.http;
-  if (http === undefined) return null;
-  const address = `${bracketed(reachable(http.host))}:${http.port}`;
+  return servedHealthRequest(installation, role);
+}
+
+/** At the port that serves the proxy, of this machine or of another one with the same settings. Null if they are wrong. */
+export function servedHealthRequest(
+  installation: Installation,
+  role: 'api' | 'gateway',
+  machine?: string,
+): HttpRequest | null {
+  const settings = settingsOf([healthConfig, httpConfig], installation, role);
+  if (settings === null) return null;
+  const { health, http } = settings;
+  const headers = health.token === null ? {} : { authorization: `Bearer ${health.token}` };
+  const address = `${bracketed(machine ?? reachable(http.host))}:${http.port}`;
   if (http.tlsCert === null) return { url: `http://${address}/readyz`, headers };
-  const ca = settingsOf([postgresConfig], installation, role)?.postgres.ca ?? null;
+  const ca = firstSettingsOf([postgresConfig], installation, ['api', 'worker', 'admin'])?.postgres.ca ?? null;
   return {
     url: `https://${address}/readyz`,
     headers,

@@ -18,14 +18,14 @@ import { createRestateConnection, readDeployments, type RestateDeployment } from
 import type { Effects } from '../doctor/check.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { settingsOf, type Installation } from '../doctor/installation.ts';
-import { healthRequest } from '../doctor/processes.check.ts';
+import { readGateways } from './gateways.ts';
 import type { UpgradeFacts } from './plan.ts';
 
 export interface FactSources {
   readonly installation: Installation;
   readonly effects: Effects;
   readonly findings: readonly Finding[];
-  /** Addresses of other machines, whose gateways use the port of this one. */
+  /** Addresses of other machines, whose gateways use the port and certificate name of this one. */
   readonly machines: readonly string[];
 }
 
@@ -92,36 +92,6 @@ async function withDatabase<T>(
   } finally {
     await db.close();
   }
-}
-
-async function readGateways({
-  installation,
-  effects,
-  machines,
-}: FactSources): Promise<UpgradeFacts['gateways']> {
-  const request = healthRequest(installation, 'gateway');
-  if (request === null) return [];
-  const urls = [
-    request.url,
-    ...machines.map((machine) => {
-      const url = new URL(request.url);
-      url.hostname = machine;
-      return url.href;
-    }),
-  ];
-  const responses = await Promise.all(
-    urls
-      .map(async (url) => {
-        const { body } = await effects.request({ ...request, url });
-        const { version = 'unknown', commit = null } = JSON.parse(body) as {
-          version?: string;
-          commit?: string | null;
-        };
-        return { address: new URL(url).host, release: releaseNameOf({ version, commit }) };
-      })
-      .map((response) => response.catch(() => null)),
-  );
-  return responses.filter((response) => response !== null);
 }
 
 async function readDeploymentsOf(installation: Installation): Promise<readonly RestateDeployment[] | null> {

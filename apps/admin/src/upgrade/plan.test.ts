@@ -50,6 +50,14 @@ describe('planUpgrade', () => {
     });
   });
 
+  test('does not count a gateway of another machine as replaced if it does not answer', () => {
+    const gateways = [...upgraded.gateways, { address: '10.0.0.12', release: null }];
+    expect(planUpgrade({ ...upgraded, gateways })[4]).toMatchObject({
+      state: 'next',
+      lines: expect.arrayContaining(['10.0.0.12: does not answer']),
+    });
+  });
+
   test('is blocked by findings of doctor, before anything is changed', () => {
     const steps = planUpgrade({ ...upgraded, problems: ['backup: the newest backup is too old'] });
     expect(steps[0]).toMatchObject({

@@ -15,8 +15,8 @@ export interface UpgradeFacts {
   }[];
   /** Running apis and workers of all machines. */
   readonly sessions: readonly ProcessSession[];
-  /** Gateways that answered, with their release. */
-  readonly gateways: readonly { readonly address: string; readonly release: string }[];
+  /** Gateways with their release. Null: one of another machine did not answer. */
+  readonly gateways: readonly { readonly address: string; readonly release: string | null }[];
   /** Null if Restate did not answer. */
   readonly deployments: readonly RestateDeployment[] | null;
 }
@@ -107,7 +107,7 @@ function processStep(
             release: release ?? UNNAMED,
           }));
   const old = found.filter(({ release }) => release !== installed);
-  const lines = found.map(({ address, release }) => `${address}: ${release}`);
+  const lines = found.map(({ address, release }) => `${address}: ${release ?? 'does not answer'}`);
   if (found.length === 0) {
     return {
       title,
