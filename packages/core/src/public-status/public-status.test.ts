@@ -195,6 +195,19 @@ describe('publicStatus', () => {
     expect(stateOf({ incidents, maintenance })).toMatchObject({ 'rentals south': 'maintenance' });
   });
 
+  it('shows volumes that are not available although machines of their region are in maintenance', () => {
+    const maintenance = [
+      { regions: ['south'], startsAt: new Date(at.getTime() - 1), endsAt: new Date(at.getTime() + 1) },
+    ];
+    const found = findIncidents({ ...fine, fleet: { ...fleet, storageRegions: [south] } });
+    const ofVolumes = found.map((each) => ({ ...each, since: at }));
+    const shown = publicStatus({ ...facts, incidents: ofVolumes, maintenance });
+    expect(shown.incidents.map(({ title }) => title)).toEqual(['Volumes in south might not be available']);
+    expect(shown.components).toContainEqual(
+      expect.objectContaining({ component: 'volumes', state: 'outage' }),
+    );
+  });
+
   it('shows unknown before the first check and after checks have stopped', () => {
     expect(stateOf({ checkedAt: null, completeCheckAt: null, isOld: true })).toMatchObject({
       all: 'unknown',

@@ -84,8 +84,10 @@ export function publicStatus(facts: StatusFacts): PublicStatus {
   const inMaintenance = new Set(
     maintenance.flatMap(({ regions, inProgress }) => (inProgress ? regions : [])),
   );
-  // Machines of a region in maintenance are expected not to respond.
-  const incidents = facts.incidents.filter(({ region }) => region === null || !inMaintenance.has(region));
+  // Machines of a region in maintenance are expected not to respond. Storage nodes are never in a window.
+  const incidents = facts.incidents.filter(
+    ({ region, impact }) => region === null || impact.rentals === undefined || !inMaintenance.has(region),
+  );
   const statusOf = (component: Component, region: string | null): ComponentStatus => {
     const affecting = incidents.filter(
       (incident) => region === null || incident.region === null || incident.region === region,
