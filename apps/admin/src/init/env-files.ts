@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { renderEnvText, type EnvLine } from './env-text.ts';
-import { addressesOf, machinePorts, MACHINE_COUNT } from './machines/machines.ts';
+import { addressesOf, machinePorts, MACHINE_COUNT, peersOf } from './machines/machines.ts';
 import { caFileOf, upstreamName, type InstallationFacts, type ProcessRole } from './layout.ts';
 
 const inFolder = ({ folder }: InstallationFacts, file: string): string => join(folder, file);
@@ -37,6 +37,7 @@ export function renderProcessEnvs(
       ['MILLRACE_VALKEY_URL_FILE', inFolder(installation, 'api/valkey.url')],
       ...sharedLines(installation, 'api'),
       ['MILLRACE_AUTH_SECRET_FILE', inFolder(installation, 'api/auth.secret')],
+      ...healthProcessLines(installation),
     ]),
     worker: renderEnvText([
       'Settings of the worker. Secrets are in the folder worker.',
@@ -103,6 +104,24 @@ function restateLines(
     ['MILLRACE_RESTATE_IDENTITY_KEYS', identityPublicKey],
     ['MILLRACE_RESTATE_ENDPOINT_PORT', String(ports.workerHandlers)],
     ['MILLRACE_WORKER_HEALTH_PORT', String(ports.workerHealth)],
+  ];
+}
+
+/** Without the processes of the other machines, a stopped one of this machine would be published as an outage. */
+function healthProcessLines({ ports, machines }: InstallationFacts): readonly EnvLine[] {
+  if (machines === null) return [];
+  const { workerHealth, gatewayHealth } = machinePorts.loopback;
+  const ofRole = (role: string, own: number, firstOfPeers: number): readonly string[] => [
+    `${role} ${machines.self.name}=http://127.0.0.1:${own}`,
+    ...peersOf(machines).map(({ name }, index) => `${role} ${name}=http://127.0.0.1:${firstOfPeers + index}`),
+  ];
+  const processes = [
+    ...ofRole('worker', ports.workerHealth, workerHealth),
+    ...ofRole('gateway', ports.gatewayHealth, gatewayHealth),
+  ];
+  return [
+    'The internal proxy leads to the processes of the other machines.',
+    ['MILLRACE_HEALTH_PROCESSES', processes.join(',')],
   ];
 }
 

@@ -1,5 +1,8 @@
 import { pbkdf2Sync, createHash, createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { productFolder } from '@millrace/platform/release';
 import { describe, expect, it } from 'vitest';
 import { renderEnvText } from './env-text.ts';
 import { renderAdminEnv, renderCommonEnv, renderProcessEnvs, renderProxyEnv } from './env-files.ts';
@@ -123,6 +126,18 @@ describe('the files of three machines', () => {
     expect(parseEnv(api)).toMatchObject({
       MILLRACE_HTTP_HOST: '10.0.0.12',
       MILLRACE_HTTP_TRUSTED_PROXIES: '127.0.0.1,10.0.0.11,10.0.0.12,10.0.0.13',
+      MILLRACE_HEALTH_PROCESSES: [
+        ...[
+          'worker b=http://127.0.0.1:8081',
+          'worker a=http://127.0.0.1:9181',
+          'worker c=http://127.0.0.1:9182',
+        ],
+        ...[
+          'gateway b=http://127.0.0.1:8083',
+          'gateway a=http://127.0.0.1:9183',
+          'gateway c=http://127.0.0.1:9184',
+        ],
+      ].join(','),
     });
     expect(parseEnv(worker)).toMatchObject({
       MILLRACE_RESTATE_INGRESS_URL: 'http://127.0.0.1:8181',
@@ -140,6 +155,19 @@ describe('the files of three machines', () => {
     expect(postgresPlace(onThree)('millrace')).toBe(
       '10.0.0.11:5432,10.0.0.12:5432,10.0.0.13:5432/millrace?sslmode=verify-full&target_session_attrs=read-write',
     );
+  });
+
+  it('give the internal proxy each of its variables, and processes only addresses where it listens', () => {
+    const config = readFileSync(join(productFolder, 'deploy/proxy/internal.cfg'), 'utf8');
+    const used = [...config.matchAll(/\$\{([A-Z0-9_]+)\}/g)].map(([, name]) => name);
+    expect(new Set(Object.keys(parseEnv(renderInternalProxyEnv(onThree))))).toEqual(new Set(used));
+    const listens = [...config.matchAll(/^ {4}bind 127\.0\.0\.1:(\d+)$/gm)].map(([, port]) => Number(port));
+    const { api, worker } = renderProcessEnvs(onThree, { activeSealingKey: 'k', identityPublicKey: 'p' });
+    const own: readonly number[] = [defaultPorts.workerHealth, defaultPorts.gatewayHealth];
+    const named = [...`${api}${worker}`.matchAll(/http:\/\/127\.0\.0\.1:(\d+)/g)]
+      .map(([, port]) => Number(port))
+      .filter((port) => !own.includes(port));
+    expect(new Set(named)).toEqual(new Set(listens));
   });
 
   it('let only the machines with TLS reach PostgreSQL, and only as logins with a password', () => {

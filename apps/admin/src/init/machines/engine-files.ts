@@ -141,6 +141,8 @@ export function renderInternalProxyEnv({ folder, machines, ports }: Installation
     ['RESTATE_INGRESS', `127.0.0.1:${ports.restateIngress}`],
     ['RESTATE_ADMIN', `127.0.0.1:${ports.restateAdmin}`],
     ['WORKER_HANDLERS', `127.0.0.1:${ports.workerHandlers}`],
+    ['WORKER_HEALTH', `127.0.0.1:${ports.workerHealth}`],
+    ['GATEWAY_HEALTH', `127.0.0.1:${ports.gatewayHealth}`],
   ]);
 }
 

@@ -16,7 +16,14 @@ export const machinePorts = {
   restateIngress: 8443,
   restateAdmin: 9443,
   workerHandlers: 9444,
-  loopback: { restateIngress: 8181, restateAdmin: 9071, workerHandlers: 9081 },
+  loopback: {
+    restateIngress: 8181,
+    restateAdmin: 9071,
+    workerHandlers: 9081,
+    /** Of the first of the two other machines; that of the second follows. */
+    workerHealth: 9181,
+    gatewayHealth: 9183,
+  },
 } as const;
 
 const fileName = 'machines.json';
