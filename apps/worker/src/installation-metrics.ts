@@ -1,11 +1,20 @@
 import { recordLeaseMetrics } from '@millrace/core/credit-leases';
 import { recordAbsorbed } from '@millrace/core/ledger';
 import { systemClock } from '@millrace/platform/clock';
-import { recordReplication } from '@millrace/platform/db';
+import { recordReplication, type Db } from '@millrace/platform/db';
 import { startLoop } from '@millrace/platform/lifecycle';
 import type { WorkerDeps } from './worker-deps.ts';
 
 const EVERY_MS = 30_000;
+
+/** A figure that cannot be read, such as replication at a managed PostgreSQL, must not hide the others. */
+export async function recordInstallation(db: Db): Promise<void> {
+  const results = await Promise.allSettled(
+    [recordReplication, recordLeaseMetrics, recordAbsorbed].map((record) => record(db)),
+  );
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
 
 /**
  * Records metrics of the whole installation: four short queries in each worker, so that alerts take the maximum and one
@@ -25,9 +34,7 @@ export function startInstallationMetrics({
       maxBackoffMs: EVERY_MS,
     },
     async () => {
-      await recordReplication(db);
-      await recordLeaseMetrics(db);
-      await recordAbsorbed(db);
+      await recordInstallation(db);
       return 'idle';
     },
   );
