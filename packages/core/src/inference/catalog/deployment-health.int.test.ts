@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createSealer } from '@millrace/platform/secrets';
 import { SimulatedClock } from '@millrace/platform/clock';
+import { toUuid } from '@millrace/platform/ids';
 import {
   createTestDatabase,
   eventually,
@@ -13,7 +14,7 @@ import { afterAll, expect, it, onTestFinished, describe } from 'vitest';
 import { systemAuditContext } from '../../identity/index.ts';
 import type { Deployment } from './catalog.ts';
 import { createDeployment, createModel } from './catalog.service.ts';
-import { listDeployments } from './catalog.store.ts';
+import { hasModelWithoutEngine, listDeployments } from './catalog.store.ts';
 import { monitorDeployments, type ProbedEngine } from './deployment-health.ts';
 
 const cause = systemAuditContext('test', 'live');
@@ -80,6 +81,15 @@ describe(failingLoop('watch deployments'), () => {
     expect([before.get(well.id)?.health, before.get(off.id)?.health]).toEqual(['healthy', 'unknown']);
     expect(probed[0]?.apiKey).toBe('sk');
     expect(probed.map(({ address }) => address)).not.toContain('http://plain.example');
+
+    expect(await hasModelWithoutEngine(database.db)).toBe(true);
+    await database.query("update inference_deployments set health = 'healthy' where health = 'down'");
+    expect(await hasModelWithoutEngine(database.db)).toBe(false);
+    await database.query(`update inference_deployments set health = 'down' where id <> '${toUuid(well.id)}'`);
+    await database.query(
+      "update inference_models set visible_to = array[gen_random_uuid()] where name <> 'maker/well.example'",
+    );
+    expect(await hasModelWithoutEngine(database.db)).toBe(false);
 
     response = 'degraded';
     await eventually({ what: 'the second probe' }, async () => {
