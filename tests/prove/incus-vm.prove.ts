@@ -10,7 +10,7 @@ import { hostName, openEmulatedHost } from './incus-vm/host.ts';
 import { vmImage } from './incus-vm/image.ts';
 import { VmLifecycle } from './incus-vm/machine-lifecycle.ts';
 import { requireIncusHost, packages } from './incus-vm/host-packages.ts';
-import { toolRunner, unpackPackages } from './build-cache.ts';
+import { toolRunner, unpackPackages } from './builds/build-cache.ts';
 
 /**
  * The Incus driver with a VM that really boots Debian 12 with cloud-init. The processor is emulated in software, so nothing is

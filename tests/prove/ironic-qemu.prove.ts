@@ -11,7 +11,7 @@ import { imageName, BareMetalLifecycle } from './ironic-qemu/machine-lifecycle.t
 import { deployRamdisk, type DeployRamdisk } from './ironic-qemu/ramdisk.ts';
 import { tenantImage, type TenantImage } from './ironic-qemu/tenant-image.ts';
 import { requireIronicHost, packages } from './ironic-qemu/host-packages.ts';
-import { toolRunner, unpackPackages } from './build-cache.ts';
+import { toolRunner, unpackPackages } from './builds/build-cache.ts';
 
 /**
  * The Ironic driver with a machine that really boots: the agent's ramdisk from Ironic's CD, then the deployed disk. The processor

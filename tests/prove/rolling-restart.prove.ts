@@ -11,8 +11,8 @@ import {
   seedInferenceTenant,
   seedOperator,
 } from '../stack/inference-tenant.ts';
-import type { PublicProxy } from '../stack/public-proxy.ts';
-import type { SupervisedProcess } from '../stack/supervised-process.ts';
+import { untilAllReady, type PublicProxy } from '../stack/public-proxy.ts';
+import { errorLines, type SupervisedProcess } from '../stack/supervised-process.ts';
 import { addCredentials, replaceEngineCertificates } from './rolling-restart/credentials.ts';
 import { startLoad, type Load } from './rolling-restart/load.ts';
 
@@ -72,7 +72,10 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
     const load = await openLoad(stack, slow.address);
     await systemClock.sleep(WARM_UP_MS);
     const failures = await restartAll(run, stack, load, size.rounds);
-    failures.push(...(await load.end()), ...errorsOf(stack));
+    failures.push(
+      ...(await load.end()),
+      ...[...stack.apis, ...stack.gateways, ...stack.workers].flatMap(errorLines),
+    );
     const repeats = load.counts['chats repeated because credit came late'];
     if (size.isStrict && repeats > 0) failures.push(`${repeats} chats were refused until credit was granted`);
     return { figures: { ...load.counts, restarts: 6 * size.rounds + 2 }, failures };
@@ -158,21 +161,4 @@ async function restartInTurn(
       : [`${restarted.name} ended after ${Math.round(tookMs)} ms, before HAProxy noticed`]),
     ...(open > 0 ? [] : [`no long stream was open when ${restarted.name} was stopped`]),
   ];
-}
-
-async function untilAllReady(proxy: PublicProxy): Promise<void> {
-  const names = [...proxy.apis, ...proxy.gateways].map(({ name }) => name);
-  await eventually({ what: 'HAProxy to use all processes', timeoutMs: 120_000 }, async () => {
-    const ready = await proxy.readyServers();
-    return names.every((name) => ready.includes(name));
-  });
-}
-
-function errorsOf({ apis, gateways, workers }: InferenceStack): string[] {
-  return [...apis, ...gateways, ...workers].flatMap(({ name, output }) =>
-    output()
-      .split('\n')
-      .filter((line) => /"level":"(error|fatal)"/.test(line))
-      .map((line) => `${name} logged ${line.slice(0, 400)}`),
-  );
 }

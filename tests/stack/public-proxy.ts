@@ -122,6 +122,15 @@ export async function preparePublicProxy(
   };
 }
 
+/** Waits until HAProxy sends requests to every api and gateway. */
+export async function untilAllReady(proxy: PublicProxy): Promise<void> {
+  const names = [...proxy.apis, ...proxy.gateways].map(({ name }) => name);
+  await eventually({ what: 'HAProxy to use all processes', timeoutMs: 120_000 }, async () => {
+    const ready = await proxy.readyServers();
+    return names.every((name) => ready.includes(name));
+  });
+}
+
 /** The certificate of the proxy, and the first of two that the processes behind it serve. */
 async function writeCertificates(kind: ProxyKind, folder: string) {
   const own = await makeCertificate('proxy', { dnsNames: ['localhost'] });

@@ -1,4 +1,4 @@
-import { startProcess, type TestDatabase, type TestProcess } from '@millrace/testing';
+import { releaseOfTests, startProcess, type TestDatabase, type TestProcess } from '@millrace/testing';
 
 /** A process that can be killed and started again on the same ports. */
 export interface SupervisedProcess {
@@ -14,6 +14,8 @@ export interface SupervisedProcess {
   stop(graceMs?: number): Promise<number | null>;
   /** Changes of the environment also apply to later starts. */
   start(changes?: Readonly<Record<string, string>>): Promise<void>;
+  /** Later starts are of this release: a folder of `npm run release -- server`, or null for the sources. */
+  useRelease(folder: string | null): void;
   /** SIGSTOP. */
   freeze(): void;
   thaw(): void;
@@ -25,10 +27,19 @@ export interface ProgramOptions {
   readonly entry: string;
   readonly readyUrl: string;
   readonly env: Readonly<Record<string, string>>;
+  /** As `useRelease`. Default: the programs that all tests start. */
+  readonly releaseFolder?: string | null;
 }
 
-export function supervise({ name, entry, readyUrl, env }: ProgramOptions): SupervisedProcess {
+export function supervise({
+  name,
+  entry,
+  readyUrl,
+  env,
+  releaseFolder = releaseOfTests,
+}: ProgramOptions): SupervisedProcess {
   let running: TestProcess | null = null;
+  let release = releaseFolder;
   let output = '';
   let current = env;
   const end = async <T>(how: (victim: TestProcess) => Promise<T>): Promise<T | null> => {
@@ -53,7 +64,10 @@ export function supervise({ name, entry, readyUrl, env }: ProgramOptions): Super
     thaw: () => running?.thaw(),
     start: async (changes = {}) => {
       current = { ...current, ...changes };
-      running ??= await startProcess({ name, entry, env: current, readyUrl });
+      running ??= await startProcess({ name, entry, env: current, readyUrl, releaseFolder: release });
+    },
+    useRelease: (folder) => {
+      release = folder;
     },
   };
 }
@@ -65,4 +79,12 @@ export function createRowReader(database: TestDatabase): ReadRows {
   return async <Row>(text: string): Promise<Row[]> => {
     return (await database.query(text)).rows as Row[];
   };
+}
+
+/** The errors that a process has logged. */
+export function errorLines({ name, output }: Pick<SupervisedProcess, 'name' | 'output'>): string[] {
+  return output()
+    .split('\n')
+    .filter((line) => /"level":"(error|fatal)"/.test(line))
+    .map((line) => `${name} logged ${line.slice(0, 400)}`);
 }

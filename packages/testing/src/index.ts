@@ -89,6 +89,7 @@ export {
 export { startProtocolRecorder, type ProtocolRecorder } from './network/offered-protocols.ts';
 export { freePort, freePortRange, freePorts } from './network/ports.ts';
 export {
+  releaseOfTests,
   startCommand,
   startProcess,
   type StartCommandOptions,

@@ -17,10 +17,14 @@ export interface CheckedLoad {
 }
 
 export async function checkAfterFailovers(stack: InferenceStack, load: CheckedLoad): Promise<string[]> {
+  return [...(await checkEffects(stack, load)), ...(await checkChats(stack, load.chats))];
+}
+
+/** All checks but those of chats. */
+export async function checkEffects(stack: InferenceStack, load: CheckedLoad): Promise<string[]> {
   return [
     ...load.writers.failures,
     ...(await checkWrites(stack, load)),
-    ...(await checkChats(stack, load.chats)),
     ...(await checkMachines(stack, load.engine)),
     ...(await checkLedger(stack)),
   ];

@@ -24,8 +24,19 @@ export interface WriteCounts {
   settledByRepetition: number;
 }
 
+/** A request without a final response, which was repeated with its key. */
+export interface Interruption {
+  readonly kind: WriteKind;
+  /** Null without any response. */
+  readonly status: number | null;
+  readonly startedMs: number;
+  readonly endedMs: number;
+  readonly why: string;
+}
+
 export interface WriterLoad {
   readonly acknowledged: readonly Acknowledgement[];
+  readonly interruptions: readonly Interruption[];
   readonly counts: Readonly<WriteCounts>;
   readonly failures: readonly string[];
   /** Resolves once each request has its final response. */
@@ -42,6 +53,8 @@ export interface WriterOptions {
   /** Rents simulated machines. */
   readonly testKey: string;
   readonly writersPerKind: number;
+  /** Responses of a proxy whose server died, which are repeated as lost responses are. */
+  readonly lostStatuses?: readonly number[];
 }
 
 export const GRANT_NANO_USD = 1_000n;
@@ -66,6 +79,7 @@ export function startWriters(options: WriterOptions): WriterLoad {
   const load = new Writers(options);
   return {
     acknowledged: load.acknowledged,
+    interruptions: load.interruptions,
     counts: load.counts,
     failures: load.failures,
     end: () => load.end(),
@@ -74,6 +88,7 @@ export function startWriters(options: WriterOptions): WriterLoad {
 
 class Writers {
   readonly acknowledged: Acknowledgement[] = [];
+  readonly interruptions: Interruption[] = [];
   readonly failures: string[] = [];
   readonly counts: WriteCounts = {
     refused: 0,
@@ -167,13 +182,24 @@ class Writers {
   /** 503 with Retry-After and lost responses are repeated with the same key. Every other failure is one of the product. */
   async #untilSettled(apiKey: string, write: Write): Promise<Settled> {
     const untilMs = systemClock.monotonicMs() + GIVE_UP_MS;
+    const { lostStatuses = [] } = this.#options;
     let mayBeCommitted = false;
     for (;;) {
+      const startedMs = systemClock.monotonicMs();
       const response = await this.#send(apiKey, write).catch(() => null);
       const text = await response?.text().catch(() => null);
-      if (response == null || text == null) this.counts.unanswered += 1;
-      else if (response.status === 503 && response.headers.has('retry-after')) this.counts.refused += 1;
-      else if (!isInProgress(response.status, text)) {
+      const interrupt = (status: number | null): void => {
+        const why = text?.slice(0, 200) ?? 'no response';
+        const endedMs = systemClock.monotonicMs();
+        this.interruptions.push({ kind: write.kind, status, startedMs, endedMs, why });
+      };
+      if (response == null || text == null || lostStatuses.includes(response.status)) {
+        this.counts.unanswered += 1;
+        interrupt(response?.status ?? null);
+      } else if (response.status === 503 && response.headers.has('retry-after')) {
+        this.counts.refused += 1;
+        interrupt(503);
+      } else if (!isInProgress(response.status, text)) {
         const isReplayed = response.headers.get('idempotent-replayed') === 'true';
         if (mayBeCommitted) this.counts[isReplayed ? 'settledAsCommitted' : 'settledByRepetition'] += 1;
         return settle(write, response.status, text);

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { UnsupportedHostError } from '@millrace/runners';
-import { requireFiles, type Packages } from '../build-cache.ts';
+import { requireFiles, type Packages } from '../builds/build-cache.ts';
 
 /** The emulator, its firmware, and programs that create disks; unpacked with their libraries. */
 const programs = [

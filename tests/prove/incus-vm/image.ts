@@ -3,7 +3,7 @@ import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { UnsupportedHostError } from '@millrace/runners';
-import { cachedBuild, type Tool } from '../build-cache.ts';
+import { cachedBuild, type Tool } from '../builds/build-cache.ts';
 
 const run = promisify(execFile);
 

@@ -1,5 +1,5 @@
 import { UnsupportedHostError } from '@millrace/runners';
-import { requireFiles, type Packages, type Tool } from '../build-cache.ts';
+import { requireFiles, type Packages, type Tool } from '../builds/build-cache.ts';
 
 export const packages: Packages = {
   programs: [

@@ -7,7 +7,7 @@ import {
   type MachineRuntime,
   type RunningSystem,
 } from '@millrace/testing';
-import { unshareArgs } from '../build-cache.ts';
+import { unshareArgs } from '../builds/build-cache.ts';
 
 /**
  * Ironic checks the URLs that it gives to machines, so a name must work on both sides. In QEMU's user network the host is the

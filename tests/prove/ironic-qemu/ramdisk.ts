@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { cachedBuild, type Tool } from '../build-cache.ts';
+import { cachedBuild, type Tool } from '../builds/build-cache.ts';
 import { buildDebianTree, packRamdisk } from './host-packages.ts';
 
 const include = [

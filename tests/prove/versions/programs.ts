@@ -9,7 +9,7 @@ import {
   type TestValkey,
 } from '@millrace/testing';
 import { mockProviders } from '../../stack/mock-stack.ts';
-import { supervise, type SupervisedProcess } from '../../stack/supervised-process.ts';
+import { errorLines, supervise, type SupervisedProcess } from '../../stack/supervised-process.ts';
 
 /** The api, the worker and the gateway of one checkout. */
 export interface Version {
@@ -110,11 +110,4 @@ async function versionOf(
     errors: () =>
       all.flatMap((each) => errorLines(each)).filter((line) => name === 'newer' || !falseAlarms.test(line)),
   };
-}
-
-function errorLines({ name, output }: SupervisedProcess): string[] {
-  return output()
-    .split('\n')
-    .filter((line) => /"level":"(error|fatal)"/.test(line))
-    .map((line) => `${name} logged ${line.slice(0, 400)}`);
 }

@@ -10,7 +10,7 @@ const repositoryRoot = fileURLToPath(new URL('../../../../', import.meta.url));
 const compileCache = `${repositoryRoot}.millrace/compile-cache`;
 
 /** A folder of `npm run release -- server`, whose programs tests start instead of the sources. */
-const releaseOfTests = process.env['MILLRACE_TEST_RELEASE'] ?? null;
+export const releaseOfTests = process.env['MILLRACE_TEST_RELEASE'] ?? null;
 
 export interface StartProcessOptions {
   /** Shown in errors: `worker-a`. */
