@@ -68,6 +68,8 @@ export interface Installation {
   readonly rolesHere: readonly Role[];
   /** The environment of HAProxy; empty without the file. */
   readonly proxy: Environment;
+  /** The environment of the internal proxy, which only three machines have. Otherwise empty. */
+  readonly internal: Environment;
   /** The path of a file below the folder. */
   path(...names: string[]): string;
   /** All settings of a role. */
@@ -86,6 +88,7 @@ export function readInstallation(folder: string): Installation {
     files,
     rolesHere,
     proxy: readEnvFile(path('proxy.env')).variables,
+    internal: readEnvFile(path('internal.env')).variables,
     path,
     environment: (role) => ({ ...shared.variables, ...files[role].variables }),
   };

@@ -10,13 +10,20 @@ const FILE_LIMIT = 8_192;
 const dataFolders = [
   '/var/lib/postgresql',
   '/var/lib/millrace',
+  '/var/lib/millrace/etcd',
+  '/var/lib/millrace/postgres',
   '/var/lib/millrace/nats',
   '/var/lib/millrace/restate',
 ];
 
-const units = [
+/** Patroni starts PostgreSQL on each of three machines, and Debian's unit is disabled there. */
+const postgresUnits = (isOneOfThree: boolean): readonly string[] =>
+  isOneOfThree
+    ? ['millrace-etcd.service', 'millrace-patroni.service', 'millrace-internal.service']
+    : ['postgresql.service'];
+
+const otherUnits = [
   'millrace.target',
-  'postgresql.service',
   'millrace-nats.service',
   'millrace-valkey.service',
   'millrace-restate.service',
@@ -34,6 +41,8 @@ export const machineCheck: Check = {
   run: async (context) => {
     const disks = await checkDisks(context);
     if (!context.effects.hasSystemd()) return disks;
+    const isOneOfThree = context.installation.internal['SELF'] !== undefined;
+    const units = [...postgresUnits(isOneOfThree), ...otherUnits];
     const ofUnits = await Promise.all(units.map((unit) => checkUnit(context, unit)));
     return [...disks, ...(await checkTime(context)), ...ofUnits.flat()];
   },

@@ -85,12 +85,18 @@ function engineServers(installation: Installation): readonly TlsServer[] {
   const restate = settingsOf([restateConfig], installation, 'worker')?.restate;
   const restateUrl = restate?.ingressUrl.startsWith('https:') === true ? restate.ingressUrl : null;
   const reloadValkey = '`systemctl restart millrace-valkey`';
+  // On three machines, the internal proxy leads to the Valkey in use, which may be another machine's.
+  const { SELF: ownAddress = null } = installation.internal;
+  const postgresUnit = ownAddress === null ? 'postgresql' : 'millrace-patroni';
+  const ownValkey = ownAddress === null ? {} : { host: ownAddress };
   return [
-    ...postgresAddresses(installation).map(server('PostgreSQL', 'postgres', '`systemctl reload postgresql`')),
+    ...postgresAddresses(installation).map(
+      server('PostgreSQL', 'postgres', `\`systemctl reload ${postgresUnit}\``),
+    ),
     ...natsAddresses(installation).map(server('NATS', 'nats', '`systemctl reload millrace-nats`')),
     ...(valkeyUrl === undefined
       ? []
-      : [server('Valkey', 'direct', reloadValkey)(addressOf(valkeyUrl, 6379))]),
+      : [server('Valkey', 'direct', reloadValkey)({ ...addressOf(valkeyUrl, 6379), ...ownValkey })]),
     ...(restateUrl === null
       ? []
       : [

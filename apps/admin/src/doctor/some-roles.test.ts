@@ -9,6 +9,7 @@ import type { CheckContext, Effects } from './check.ts';
 import { filesCheck } from './files.check.ts';
 import type { Finding } from './finding.ts';
 import { readInstallation } from './installation.ts';
+import { machineCheck } from './machine.check.ts';
 import { natsCheck } from './nats.check.ts';
 import { publicAddressCheck } from './public-address.check.ts';
 import { runChecks } from './run-checks.ts';
@@ -97,6 +98,49 @@ test('the certificate of a server on another machine is not compared with a file
   };
   expect(await found(true)).toContain('certificate-not-loaded@nats');
   expect(await found(false)).not.toContain('certificate-not-loaded@nats');
+});
+
+test('on one of three machines, the own Valkey is compared with its file, and not the one in use', async () => {
+  const authority = await makeAuthority();
+  const issue = (name: string) => authority.issue({ name, addresses: ['192.0.2.1'] });
+  const [own, other] = [await issue('own'), await issue('other')];
+  const folder = machine({
+    'ca.pem': authority.certificate,
+    'internal.env': 'SELF=192.0.2.1\n',
+    'api.env': 'MILLRACE_VALKEY_URL=rediss://api:secret@127.0.0.1:6390\n',
+    'valkey/server.pem': own.certificate,
+    'valkey/server.key': own.key,
+  });
+  writeFileSync(join(folder, 'millrace.env'), `${common}MILLRACE_ENGINE_CA_FILE=${join(folder, 'ca.pem')}\n`);
+  const found = async (ownShown: string) => {
+    const effects: Partial<Effects> = {
+      clock: systemEffects.clock,
+      isThisMachine: async () => true,
+      servedCertificate: async ({ host }) => ({
+        pem: host === '192.0.2.1' ? ownShown : other.certificate,
+        rejection: null,
+      }),
+    };
+    return idsOf(await certificatesCheck.run(contextOf(folder, effects)));
+  };
+  expect(await found(own.certificate)).not.toContain('certificate-not-loaded@valkey');
+  expect(await found(other.certificate)).toContain('certificate-not-loaded@valkey');
+});
+
+test("Debian's disabled unit of PostgreSQL is a finding only where Patroni does not start PostgreSQL", async () => {
+  const effects: Partial<Effects> = {
+    freeSpace: async () => null,
+    hasSystemd: () => true,
+    run: async (_program, [command, unit = '']) => {
+      const state = unit === 'postgresql.service' ? 'disabled' : 'enabled';
+      const output = `LoadState=loaded\nActiveState=active\nUnitFileState=${state}\n`;
+      return { code: 0, output: command === 'show' ? output : '' };
+    },
+  };
+  const found = async (files: Readonly<Record<string, string>>) =>
+    idsOf(await machineCheck.run(contextOf(machine({ 'millrace.env': common, ...files }), effects)));
+  expect(await found({})).toEqual(['unit-disabled@postgresql']);
+  expect(await found({ 'internal.env': 'SELF=192.0.2.1\n' })).toEqual([]);
 });
 
 test('a public address that does not answer has another finding if this machine does not have it', async () => {
