@@ -163,10 +163,11 @@ async function prepare(
   });
   const { hasPrivateCertificate } = written;
   const { publicUrl } = installation;
+  // On each machine, so that any of them can be replaced with the file of another one.
   const joinFile =
-    machines?.isFirst === true
-      ? await writeJoinFile(files, { publicUrl, organisation, machines: machines.all })
-      : null;
+    machines === null
+      ? null
+      : await writeJoinFile(files, { publicUrl, organisation, machines: machines.all });
   if (areFilesOnly) {
     const database = { migrations: 0, operator: null, hasOperator: true };
     return { installation, ...files.report(), hasPrivateCertificate, joinFile, areFilesOnly, ...database };

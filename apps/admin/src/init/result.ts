@@ -7,7 +7,7 @@ import { peersOf } from './machines/machines.ts';
 export interface InitResult extends FileReport {
   readonly installation: InstallationFacts;
   readonly hasPrivateCertificate: boolean;
-  /** The file with which another of three machines joins, on the first of them. */
+  /** The file with which another of three machines joins. */
   readonly joinFile: string | null;
   /** The run wrote only files: the database is prepared when all three machines have theirs. */
   readonly areFilesOnly: boolean;
