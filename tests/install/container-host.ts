@@ -1,10 +1,11 @@
 import { containerSettings } from '@millrace/release';
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
@@ -25,6 +26,11 @@ export interface ContainerHost {
   readonly run: (program: string, ...words: readonly string[]) => Promise<Ran>;
   /** The same, and throws if it fails. Returns what it printed. */
   readonly must: (program: string, ...words: readonly string[]) => Promise<string>;
+  /** Starts a program there, with pipes for input and output. */
+  readonly start: (
+    program: string,
+    ...words: readonly string[]
+  ) => ChildProcessByStdio<Writable, Readable, null>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -57,6 +63,8 @@ export async function openContainerHost(): Promise<ContainerHost> {
     folder,
     run: runInside,
     must,
+    start: (program, ...words) =>
+      spawn('nsenter', [...enter, program, ...words], { env, stdio: ['pipe', 'pipe', 'inherit'] }),
     async [Symbol.asyncDispose]() {
       await runInside('podman', 'rm', '--force', '--all', '--time', '5');
       holder.kill('SIGKILL');

@@ -1,13 +1,13 @@
 import { chatModel, llamaCommand, natsCommand, restateCommand } from '@millrace/services';
+import { eventually } from '@millrace/testing';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect } from 'vitest';
 import { openContainerHost, type ContainerHost } from './container-host.ts';
-import { startMachine, type Machine } from './machine.ts';
+import { importDebian, startMachine, type Machine } from './machine.ts';
 import { releaseFiles } from './release-files.ts';
 
-export const SLOW_MS = 300_000;
+export const SLOW_MS = 540_000;
 
 /** A Debian machine on which a test follows a guide, with the files that its reader has downloaded. */
 export interface GuideMachine extends Machine {
@@ -19,6 +19,14 @@ export interface GuideMachine extends Machine {
 
 export async function openGuideMachine(): Promise<GuideMachine> {
   const host = await openContainerHost();
+  const shared = await downloadFiles(host);
+  const machine = await startMachine(host, { name: 'machine', shared, image: await importDebian(host) });
+  await machine.must('echo 127.0.0.1 cloud.example.com >> /etc/hosts');
+  return { ...machine, host, shared, [Symbol.asyncDispose]: () => host[Symbol.asyncDispose]() };
+}
+
+/** A folder with the files of a release and the engines that are no packages of Debian, as the reader of a guide downloads them. */
+export async function downloadFiles(host: ContainerHost): Promise<string> {
   const shared = path.join(host.folder, 'files');
   mkdirSync(shared);
   for (const file of await releaseFiles(host.folder))
@@ -26,9 +34,7 @@ export async function openGuideMachine(): Promise<GuideMachine> {
   copyFileSync(natsCommand('').file, path.join(shared, 'nats-server'));
   copyFileSync(restateCommand('').file, path.join(shared, 'restate-server'));
   signAsReader(shared);
-  const machine = await startMachine(host, shared);
-  await machine.must('echo 127.0.0.1 cloud.example.com >> /etc/hosts');
-  return { ...machine, host, shared, [Symbol.asyncDispose]: () => host[Symbol.asyncDispose]() };
+  return shared;
 }
 
 /** Signs with a key of the test as the publisher does with theirs. */
@@ -59,7 +65,7 @@ export function readGuide(name: string): Guide {
   const commandsOf: Guide['commandsOf'] = (heading) => {
     const section = text.split(/^(?=## )/m).find((each) => each.startsWith(`## ${heading}\n`));
     const blocks = [...(section ?? '').matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block);
-    expect(blocks, heading).not.toEqual([]);
+    if (blocks.length === 0) throw new Error(`There are no commands below ${heading}.`);
     return blocks.filter((block) => !block.startsWith('# '));
   };
   const follow: Guide['follow'] = async (machine, heading) => {
@@ -75,26 +81,37 @@ export function readGuide(name: string): Guide {
 /** Waits until the public address responds. */
 export async function waitUntilReady(machine: Machine): Promise<void> {
   const request = 'curl -fsS --cacert /etc/millrace/ca.pem https://cloud.example.com/readyz';
-  await expect.poll(() => machine.run(request), { timeout: SLOW_MS }).toMatchObject({ code: 0 });
+  await eventually({ what: 'the public address', timeoutMs: SLOW_MS, intervalMs: 200 }, () =>
+    machine.must(request),
+  );
 }
 
-/** Starts llama-server on the machine. Its folder has its own C library, so it runs on any Debian. */
+export interface LlamaSettings {
+  readonly port: number;
+  readonly flags?: readonly string[];
+}
+
+/** Starts llama-server on the machine, also after a reboot. Its folder has its own C library, so it runs on any Debian. */
 export async function startLlama(
-  { must, shared }: GuideMachine,
-  { port, flags = [] }: { readonly port: number; readonly flags?: readonly string[] },
+  { must, shared }: Pick<GuideMachine, 'must' | 'shared'>,
+  { port, flags = [] }: LlamaSettings,
 ): Promise<void> {
-  cpSync(chatModel.file, path.join(shared, path.basename(chatModel.file)));
   const command = llamaCommand({ port, apiKeyFile: '' });
   const top = command.file.slice(0, command.file.indexOf('/usr/lib/'));
-  // Its links are relative.
-  cpSync(top, path.join(shared, 'llama.cpp'), { recursive: true, verbatimSymlinks: true });
+  const model = path.basename(chatModel.file);
+  if (!existsSync(path.join(shared, model))) {
+    cpSync(chatModel.file, path.join(shared, model));
+    // Its links are relative.
+    cpSync(top, path.join(shared, 'llama.cpp'), { recursive: true, verbatimSymlinks: true });
+  }
   const place = (text: string): string => text.replaceAll(top, '/root/files/llama.cpp');
-  const model = ['--model', `/root/files/${path.basename(chatModel.file)}`];
   const address = ['--host', '127.0.0.1', '--port', String(port)];
   const [libraryFlag = '', libraries = '', server = ''] = command.args;
   const words = [command.file, libraryFlag, libraries, server].map(place);
-  await must(
-    `systemd-run --unit=llama --working-directory=${place(command.folder)} ${[...words, ...model, ...address, ...flags].join(' ')}`,
-  );
-  await must(`until curl -fsS http://127.0.0.1:${String(port)}/health; do sleep 0.2; done`);
+  const start = [...words, '--model', `/root/files/${model}`, ...address, ...flags].join(' ');
+  await must(`
+    printf '[Service]\nWorkingDirectory=%s\nExecStart=%s\n[Install]\nWantedBy=multi-user.target\n' \
+      ${place(command.folder)} '${start}' > /etc/systemd/system/llama.service
+    systemctl enable --now llama
+    until curl -fsS http://127.0.0.1:${String(port)}/health; do sleep 0.2; done`);
 }

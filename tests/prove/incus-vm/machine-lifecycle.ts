@@ -10,7 +10,7 @@ import {
 import { handOverOverSsh, isKeyRejected } from '@millrace/compute/readiness';
 import { systemClock } from '@millrace/platform/clock';
 import { eventually, testIds } from '@millrace/testing';
-import { Stages } from '../stages.ts';
+import { Stages } from '../machine-lifecycle/stages.ts';
 import { hostName, imageAlias, type EmulatedHost } from './host.ts';
 
 const callMs = 120_000;

@@ -9,7 +9,7 @@ import {
 } from '@millrace/compute/conformance/ssh';
 import { isKeyRejected } from '@millrace/compute/readiness';
 import { eventually, readNode, testIds, type EmulatedMachine, type TestIronic } from '@millrace/testing';
-import { Stages } from '../stages.ts';
+import { Stages } from '../machine-lifecycle/stages.ts';
 import type { QemuRuntime } from './qemu-runtime.ts';
 import { volumeLabel } from './tenant-image.ts';
 

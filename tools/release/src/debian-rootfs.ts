@@ -24,6 +24,11 @@ const downloadedPackages = [
   'curl',
   'minisign',
   'openssh-client',
+  // Three machines.
+  'patroni',
+  'python3-etcd',
+  'etcd-server',
+  'etcd-client',
 ];
 
 const enginePackages = ['postgresql-15', `valkey-server/${SUITE}-backports`];
