@@ -160,11 +160,11 @@ class SimulatedGateway implements Inference {
 /** A partition for the month, because workers create partitions only for days near the real time. */
 export async function createPartitions(database: TestDatabase, month: Date, next: Date): Promise<void> {
   const [from, until] = [month, next].map((at) => at.toISOString().slice(0, 10));
-  for (const table of ['usage_charges', 'inference_requests']) {
+  const statements = ['usage_charges', 'inference_requests'].map((table) => {
     const name = `${table}_${String(from).replaceAll('-', '')}`;
-    await database.query(`create table ${name} (like ${table} including all)`);
-    await database.query(
-      `alter table ${table} attach partition ${name} for values from (first_id_of_day('${from}')) to (first_id_of_day('${until}'))`,
-    );
-  }
+    return `create table ${name} (like ${table} including all);
+      alter table ${table} attach partition ${name}
+        for values from (first_id_of_day('${from}')) to (first_id_of_day('${until}'));`;
+  });
+  await database.query(statements.join('\n'));
 }
