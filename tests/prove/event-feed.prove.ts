@@ -20,7 +20,7 @@ import {
 } from '@millrace/testing';
 import { runFaults } from './event-feed/faults.ts';
 import { openFeed, readByPages, readByStream, type ReaderView } from './event-feed/readers.ts';
-import { waitWhileProgress } from './progress.ts';
+import { waitWhileProgress } from './timing/progress.ts';
 
 interface Size {
   readonly organisations: number;

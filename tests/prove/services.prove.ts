@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { defineProof, type ProofReport, type ProofRun } from '@millrace/runners';
 import { killNode, status, type NodeStatus } from '@millrace/services';
 import { scaledLimitMs } from '@millrace/testing';
-import { waitWhileProgress } from './progress.ts';
+import { waitWhileProgress } from './timing/progress.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');

@@ -16,7 +16,7 @@ import {
   type TestDatabase,
   type WorkerProcess,
 } from '@millrace/testing';
-import { waitWhileProgress } from './progress.ts';
+import { waitWhileProgress } from './timing/progress.ts';
 import { checkDeliveries } from './webhooks/checker.ts';
 import { insertTenants, insertWebhook, writeEvents, type TestWebhook } from './webhooks/tenants.ts';
 

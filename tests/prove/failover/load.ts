@@ -17,7 +17,7 @@ import { MOCK_REGION } from '../../stack/mock-stack.ts';
 import { createRowReader } from '../../stack/supervised-process.ts';
 import { waitForUsageQuiescence } from '../gateway-kill/checker.ts';
 import { startLoad, type Load, type Question } from '../gateway-kill/load.ts';
-import { waitWhileProgress } from '../progress.ts';
+import { waitWhileProgress } from '../timing/progress.ts';
 import type { CheckedLoad } from './checks.ts';
 import { startWriters, type WriterOptions } from './writers.ts';
 

@@ -6,7 +6,7 @@ import type { InferenceStack } from '../../stack/inference-stack.ts';
 import { CHAT_PRICES, type InferenceTenant } from '../../stack/inference-tenant.ts';
 import type { RequestResult } from './load.ts';
 import { isNearStall, stalledMs } from '../stalls.ts';
-import { waitWhileProgress } from '../progress.ts';
+import { waitWhileProgress } from '../timing/progress.ts';
 import {
   faults,
   isExplainedByFault,

@@ -4,7 +4,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { fleetInvariantViolations } from '@millrace/testing';
 import type { CoreStack } from '../../stack/core-stack.ts';
 import type { StackTenant } from '../../stack/tenant.ts';
-import { waitWhileProgress } from '../progress.ts';
+import { waitWhileProgress } from '../timing/progress.ts';
 import { tenantIdColumn, type RentalKind } from './rental-kinds.ts';
 import type { RentalScenario } from './scenarios.ts';
 
