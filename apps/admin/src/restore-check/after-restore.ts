@@ -54,7 +54,7 @@ function recoveryProblems({ isInRecovery, archiveMode }: ServerFacts): readonly 
           id: 'archive-off',
           problem: 'The restored server archives no WAL.',
           remedy:
-            'Set archive_mode and archive_command as docs/runbooks/restore.md describes, then make a backup.',
+            'Set archive_mode and archive_command as docs/runbooks/backup.md describes, then make a backup.',
         },
       ]
     : [];

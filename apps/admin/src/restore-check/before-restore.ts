@@ -98,7 +98,7 @@ function archiveProblems({ server }: BeforeRestore): readonly Problem[] {
       {
         id: 'archive-off',
         problem,
-        remedy: 'Set archive_mode and archive_command as docs/runbooks/restore.md describes.',
+        remedy: 'Set archive_mode and archive_command as docs/runbooks/backup.md describes.',
       },
     ];
   }
