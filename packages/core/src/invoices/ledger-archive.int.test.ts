@@ -6,7 +6,13 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { runAudit } from '../auditor/index.ts';
 import { quiet } from '../customers.fixture.ts';
 import { createInvoiceHarness, usd } from './invoices.fixture.ts';
-import { applyLedger, createBudget, listTransfers, type LedgerCommand } from '../ledger/index.ts';
+import {
+  applyLedger,
+  createBudget,
+  earningsByResource,
+  listTransfers,
+  type LedgerCommand,
+} from '../ledger/index.ts';
 import { createArchiver } from '../retention/index.ts';
 
 const DAY_MS = 86_400_000;
@@ -45,6 +51,12 @@ await apply({
   ...{ do: 'refund', orgId, mode: 'live', cause: { kind: 'rental', id: 'late' }, step: 'refund' },
   ...{ transferId: refunded, amount: usd(2), description: 'Refund' },
 });
+const supplier = await harness.organisation();
+await apply({
+  ...charge(orgId, 'supplied', usd(4)),
+  step: 'meter:gpu:1',
+  to: [{ account: { kind: 'supplier_payable', orgId: supplier }, amount: usd(4) }],
+} as LedgerCommand);
 for (let day = 0; day < 75; day += 5) {
   await harness.charge(orgId, usd(1));
   await harness.goTo(new Date(harness.clock.nowMs() + 5 * DAY_MS));
@@ -124,6 +136,17 @@ describe('the archive', () => {
     const [repeated] = await apply(charge(orgId, 'late'));
     expect(repeated).toEqual({ ...original, replayed: true });
     expect(await count('ledger_transfers')).toBe(transfers);
+  });
+
+  it('keeps the earnings of suppliers', async () => {
+    expect(await count(`archived_ledger_transfers where cause_id = 'supplied'`)).toBe(1);
+    const period = { from: new Date(Date.UTC(2023, 0, 1)), until: new Date(Date.UTC(2023, 1, 1)) };
+    const resources = sql`select ${toUuid(orgId)}::uuid as org_id, 'rental' as cause_kind, 'supplied' as cause_id`;
+    const { rows } = await sql<{ earned: string }>`
+      select sum(earned)::text as earned from (${earningsByResource(supplier, period, resources)}) as by_day`.execute(
+      db.kysely,
+    );
+    expect(rows).toEqual([{ earned: String(usd(4)) }]);
   });
 
   it('does not shorten the list of transfers, and a page reads the indexes of both tables', async () => {

@@ -28,7 +28,7 @@ function earningTransfersIn(supplier: OrgId, period: TransferPeriod, resources: 
       select posted.* from things m cross join lateral (
         select t.id, t.cause_id, t.occurred_at, t.id as earned_id, t.occurred_at as earned_at, ${meterIn(sql`t`)} as meter,
                case t.kind when 'charge' then 1 else -1 end * coalesce((t.usage ->> 'gpuMs')::numeric, 0) as gpu_ms
-          from ledger_transfers t
+          from all_ledger_transfers t
          where t.org_id = m.org_id and t.cause_kind = m.cause_kind and t.cause_id = m.cause_id
            and t.idempotency_key > m.cause_kind || ':' || m.cause_id || ':meter:' collate "C"
            and t.idempotency_key < m.cause_kind || ':' || m.cause_id || ':meter;' collate "C"
@@ -66,7 +66,7 @@ export function earningsByResource(
         from moved cross join lateral (
           select sum(e.amount_nano_usd) filter (where e.account_id = any ((select ids from fees)::uuid[])) as fee,
                  sum(e.amount_nano_usd) filter (where e.account_id = (select id from payable)) as earned
-            from ledger_entries e where e.transfer_id = moved.id offset 0) as entered
+            from all_ledger_entries e where e.transfer_id = moved.id offset 0) as entered
        -- Some meters of a resource are not shared with the supplier, such as its disk while it is off.
        where entered.fee is not null or entered.earned is not null
     )
@@ -90,7 +90,7 @@ export async function sumMaturingEarnings(
       select moved.meter, entered.earned,
              sum(entered.earned) over (partition by moved.meter order by moved.earned_id, moved.id) as total
         from moved cross join lateral (
-          select sum(e.amount_nano_usd) as earned from ledger_entries e
+          select sum(e.amount_nano_usd) as earned from all_ledger_entries e
            where e.transfer_id = moved.id and e.account_id = (select id from payable) offset 0) as entered
        where moved.meter is not null and moved.earned_at >= ${period.from} and entered.earned is not null
     ),

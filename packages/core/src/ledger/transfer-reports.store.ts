@@ -119,6 +119,6 @@ export function hadCostsIn(column: string, period: TransferPeriod): RawBuilder<b
 }
 
 export function hasCause(column: string, cause: MoneyCause): RawBuilder<boolean> {
-  return sql<boolean>`exists (select from ledger_transfers transfer
+  return sql<boolean>`exists (select from all_ledger_transfers transfer
      where transfer.id = ${sql.ref(column)} and transfer.cause_kind = ${cause.kind} and transfer.cause_id = ${cause.id})`;
 }
