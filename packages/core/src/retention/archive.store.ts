@@ -12,6 +12,13 @@ export async function findDueArchive(reader: Reader, afterMonths: number): Promi
   return rows[0]?.through ?? null;
 }
 
+/** Whether this transaction is the only one that audits in order to begin an archive: each audit reads the whole ledger. */
+export async function claimArchiving(tx: Tx): Promise<boolean> {
+  const { rows } = await sql<{ claimed: boolean }>`
+    select pg_try_advisory_xact_lock(hashtextextended('begin_archive', 0)) as claimed`.execute(tx.kysely);
+  return rows[0]?.claimed === true;
+}
+
 /** Records the opening balances and totals. Any result but `begun` says why not. */
 export async function beginArchive(tx: Tx, through: string): Promise<string> {
   const { rows } = await sql<{ outcome: string }>`

@@ -4,6 +4,7 @@ import type { Logger } from '@millrace/platform/log';
 import {
   beginArchive,
   beginUsageArchive,
+  claimArchiving,
   deleteArchivedLeases,
   deleteArchivedUsage,
   findDueArchive,
@@ -91,29 +92,30 @@ function createBegin(db: Db, options: ArchiverOptions, kind: ArchiveKind): Step 
     if (options.afterMonths === 0 || db.clock.monotonicMs() < nextAuditMs) return 'idle';
     const through = await kind.findDue(db, options.afterMonths);
     if (through === null) return 'idle';
-    const isStarted = await auditAndBegin(db, through, options, kind);
-    if (!isStarted) nextAuditMs = db.clock.monotonicMs() + RETRY_MS;
-    return isStarted ? 'busy' : 'idle';
+    const outcome = await auditAndBegin(db, through, options, kind);
+    if (outcome === 'refused') nextAuditMs = db.clock.monotonicMs() + RETRY_MS;
+    return outcome === 'begun' ? 'busy' : 'idle';
   };
 }
 
-/** The recorded sums are from the snapshot that the audit checked. */
+/** The recorded sums are from the snapshot that the audit checked. `busy`: another worker audits and begins. */
 async function auditAndBegin(
   db: Db,
   through: string,
   { log, statementTimeoutMs }: ArchiverOptions,
   { what, begin }: ArchiveKind,
-): Promise<boolean> {
+): Promise<'begun' | 'busy' | 'refused'> {
   return db.transaction({ name: 'begin archive', isolation: 'repeatable read' }, async (tx) => {
+    if (!(await claimArchiving(tx))) return 'busy';
     const report = await computeReport(tx, { kind: 'full', statementTimeoutMs });
     if (!isClean(report.outcomes)) {
       const findings = findingsOf(report, 'error').length;
       log.error({ through, findings }, `${what} are not archived, because the audit found drift`);
-      return false;
+      return 'refused';
     }
     const outcome = await begin(tx, through);
     if (outcome === 'begun') log.info({ through }, `an archive of ${what} begins`);
     else log.error({ through, outcome }, `${what} are not archived`);
-    return outcome === 'begun';
+    return outcome === 'begun' ? 'begun' : 'refused';
   });
 }
