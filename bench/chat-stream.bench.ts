@@ -1,5 +1,3 @@
-import type { HeapProfiler } from 'node:inspector';
-import { Session } from 'node:inspector/promises';
 import { atMost, defineBench, type BenchReport } from '@millrace/runners';
 import { contract } from '@millrace/contract';
 import type { CompletionContext } from '../packages/inference/src/adapters/text/text-adapter.ts';
@@ -7,6 +5,7 @@ import { textDialects } from '../packages/inference/src/adapters/text/chat-adapt
 import { chatCompletionFormat } from '../packages/inference/src/adapters/text/chat-format.ts';
 import { EventStream } from '../packages/inference/src/adapters/text/text-stream.ts';
 import { createChatReader } from '../packages/inference/src/wire/chat-request.ts';
+import { allocatedBytes } from './allocated-bytes.ts';
 
 const EVENTS = 64;
 /** One measured call is this many streams, because a single one is too short for the clock. */
@@ -72,29 +71,6 @@ const copy = (): number => {
   }
   return bytes;
 };
-
-const HEAP_SAMPLE_BYTES = 1_024;
-
-const bytesBelow = ({ selfSize, children }: HeapProfiler.SamplingHeapProfileNode): number =>
-  children.reduce((sum, child) => sum + bytesBelow(child), selfSize);
-
-/** Bytes allocated by `work`, from V8's sampling heap profiler, which also counts collected objects. */
-async function allocatedBytes(work: () => void): Promise<number> {
-  const session = new Session();
-  session.connect();
-  try {
-    await session.post('HeapProfiler.startSampling', {
-      samplingInterval: HEAP_SAMPLE_BYTES,
-      includeObjectsCollectedByMajorGC: true,
-      includeObjectsCollectedByMinorGC: true,
-    });
-    work();
-    const { profile } = await session.post('HeapProfiler.stopSampling');
-    return bytesBelow(profile.head);
-  } finally {
-    session.disconnect();
-  }
-}
 
 async function counts(): Promise<BenchReport> {
   const [bytes, bytesByJson] = [rewriteStream(true), rewriteStream(false)];
