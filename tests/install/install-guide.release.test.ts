@@ -40,6 +40,9 @@ test('1 and 2: engines and Millrace install from packages', async () => {
     `package: ${(bytes / MIB).toFixed(1)} MiB; installed: ${await machine.must('du -sm /usr/lib/millrace')}`,
   );
   expect(bytes).toBeLessThan(MAX_PACKAGE_MIB * MIB);
+  await machine.must(
+    'cd /usr/lib/millrace/deploy/monitoring && test -s alerts/millrace.yml -a -s dashboards/api.json',
+  );
 });
 
 test('3: init prepares the machine, and everything starts', async () => {

@@ -14,7 +14,7 @@ export interface InstallTreeInput {
   readonly cli: string;
 }
 
-/** Writes the product's folder below `root`: programs, Node, the tenants' command, configuration of HAProxy and Patroni, and alert rules. */
+/** Writes the product's folder below `root`: programs, Node, the tenants' command, configuration of HAProxy and Patroni, and files for monitoring. */
 export function installTree({ root, server, cli }: InstallTreeInput): void {
   const product = path.join(root, INSTALL_FOLDER);
   fs.cpSync(server, product, { recursive: true });

@@ -1,5 +1,7 @@
 import { alertRules } from './alerts/index.ts';
 import { renderRules, renderRuleTests } from './alerts/render-rules.ts';
+import { dashboards } from './dashboards/index.ts';
+import { renderDashboard } from './dashboards/render-dashboard.ts';
 import { renderMetricsPage } from './metrics-page.ts';
 
 export interface GeneratedFile {
@@ -14,5 +16,9 @@ export function generatedFiles(): readonly GeneratedFile[] {
     { path: 'docs/metrics.md', text: renderMetricsPage() },
     { path: 'deploy/monitoring/alerts/millrace.yml', text: renderRules(alertRules) },
     { path: 'deploy/monitoring/alerts/millrace.test.yml', text: renderRuleTests(alertRules, 'millrace.yml') },
+    ...dashboards.map((dashboard) => ({
+      path: `deploy/monitoring/dashboards/${dashboard.name}.json`,
+      text: renderDashboard(dashboard),
+    })),
   ];
 }

@@ -9,7 +9,7 @@ import { processMessages, SharedTimeout, type SinkResult } from './sink.service.
 import { claimStream, releaseStream } from './sink.store.ts';
 import { openUsageStream } from './usage-stream-reader.ts';
 import type { UsageStreamReader, UsageStreamReaderOptions } from './usage-stream-reader.ts';
-import { countCharged, countDeferred, countUnreadable } from './usage-metrics.ts';
+import { countCharged, countDeferred, countProcessed, countUnreadable } from './usage-metrics.ts';
 
 export interface UsageSinkOptions extends Pick<UsageStreamReaderOptions, 'stream'> {
   readonly db: Db;
@@ -76,6 +76,7 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
         noteUse: (keyId, usedAtMs) => keyUsage.note(keyId, usedAtMs),
       });
       repetitions = 0;
+      countProcessed(messages.length);
       return result;
     } catch (error) {
       if (error instanceof SharedTimeout) repetitions += 1;

@@ -118,6 +118,13 @@ export const inferenceMetrics = {
     processes: workerOnly,
     labels: none,
   },
+  millrace_usage_messages_total: {
+    type: 'counter',
+    help: 'Processed messages of the usage stream.',
+    unit: 'messages',
+    processes: workerOnly,
+    labels: none,
+  },
   millrace_usage_charged_nano_usd_total: {
     type: 'counter',
     help: 'Amount charged for inference requests.',

@@ -18,6 +18,8 @@ export interface AlertRule {
   readonly page: string;
   /** The longest range in the expression: after a fault, the rule clears later by this time. */
   readonly windowMinutes?: number;
+  /** The age at the end of the expression, if the rule compares one. */
+  readonly ageSeconds?: number;
   readonly test: {
     readonly series: Readonly<Record<string, TestSeries>>;
     /** Labels of the alert without those of the rule. */

@@ -1,35 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { metricCatalogue } from '@millrace/platform/telemetry';
 import { expect, test } from 'vitest';
+import { metricsIn, unknownMetrics } from '../metric-names.fixture.ts';
 import { alertRules, type AlertRule } from './index.ts';
 import { renderRuleTests, renderRules } from './render-rules.ts';
 
 const root = join(import.meta.dirname, '../../../../..');
 
-/** Metrics of Prometheus itself and of node-exporter that rules may use. */
-const foreignMetrics = ['up', 'node_filesystem_avail_bytes', 'node_filesystem_size_bytes'];
-
-/** Metrics and labels are distinguished by their place: labels are in braces, in `by` or before a comparison in braces. */
-function metricsIn(expr: string): string[] {
-  const bare = expr.replaceAll(/\{[^}]*\}/g, '').replaceAll(/\bby \([^)]*\)/g, '');
-  return [...bare.matchAll(/\b(?:up|[a-z]+_[a-z0-9_]+)\b(?!\()/g)]
-    .map(([name]) => name)
-    .filter((name) => !['min_over_time', 'max_over_time', 'histogram_quantile'].includes(name));
-}
-
-const baseOf = (name: string): string => name.replace(/_(bucket|count|sum)$/, '');
-
 test.each(alertRules)('$name uses only metrics of the catalogue or listed foreign ones', ({ expr }) => {
-  const names = metricsIn(expr);
-  expect(names.length).toBeGreaterThan(0);
-  const unknown = names.filter(
-    (name) =>
-      metricCatalogue[name] === undefined &&
-      metricCatalogue[baseOf(name)]?.type !== 'histogram' &&
-      !foreignMetrics.includes(name),
-  );
-  expect(unknown).toEqual([]);
+  expect(metricsIn(expr).length).toBeGreaterThan(0);
+  expect(unknownMetrics(expr)).toEqual([]);
 });
 
 test.each(alertRules)(

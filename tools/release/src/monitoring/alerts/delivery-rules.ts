@@ -7,6 +7,7 @@ export const deliveryRules: readonly AlertRule[] = [
   {
     name: 'MillraceOutboxLate',
     expr: 'max(millrace_outbox_oldest_seconds) > 60',
+    ageSeconds: 60,
     forMinutes: 2,
     severity: 'page',
     summary: 'An event or command has waited for more than a minute, so rentals and notifications are late.',
@@ -25,6 +26,7 @@ export const deliveryRules: readonly AlertRule[] = [
   {
     name: 'MillraceWebhooksLate',
     expr: 'max(millrace_webhook_oldest_due_seconds) > 300',
+    ageSeconds: 300,
     forMinutes: 5,
     severity: 'ticket',
     summary: 'Deliveries to working webhooks wait for a worker.',
@@ -56,6 +58,7 @@ export const deliveryRules: readonly AlertRule[] = [
   {
     name: 'MillraceClusterUnreachable',
     expr: 'min by (cluster) (millrace_fleet_read_age_seconds) > 120',
+    ageSeconds: 120,
     forMinutes: 1,
     severity: 'page',
     summary: 'A cluster of machines has not responded for two minutes.',

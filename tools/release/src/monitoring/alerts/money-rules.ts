@@ -24,6 +24,22 @@ export const moneyRules: readonly AlertRule[] = [
     test: { series: { [of('millrace_usage_sink_behind')]: level(10, 6_000, 5_000) } },
   },
   {
+    name: 'MillraceUsageNotProcessed',
+    expr: `sum(increase(millrace_usage_events_total{outcome="stored"}[10m])) > 0
+  and sum(increase(millrace_usage_messages_total[10m])) == 0`,
+    forMinutes: 5,
+    severity: 'page',
+    summary: 'Gateways store usage, but the workers have processed none of it for ten minutes.',
+    page,
+    windowMinutes: 10,
+    test: {
+      series: {
+        [of('millrace_usage_events_total', ',outcome="stored"')]: perMinute(10, 10, 10),
+        [of('millrace_usage_messages_total')]: perMinute(10, 0, 1),
+      },
+    },
+  },
+  {
     name: 'MillraceUsageDiscarded',
     expr: 'sum(increase(millrace_usage_events_total{outcome="given up"}[15m])) > 0',
     forMinutes: 0,
@@ -46,6 +62,7 @@ export const moneyRules: readonly AlertRule[] = [
   {
     name: 'MillraceUsageUnsettled',
     expr: 'max(millrace_usage_unsettled_oldest_seconds) > 900',
+    ageSeconds: 900,
     forMinutes: 5,
     severity: 'ticket',
     summary: 'Stored usage has not been charged for 15 minutes.',
@@ -55,6 +72,7 @@ export const moneyRules: readonly AlertRule[] = [
   {
     name: 'MillraceLeaseNotClosing',
     expr: 'max(millrace_credit_lease_oldest_closing_seconds) > 3600',
+    ageSeconds: 3600,
     forMinutes: 5,
     severity: 'ticket',
     summary: 'The credit of a lease has been held for more than an hour, because its usage is incomplete.',
@@ -73,6 +91,7 @@ export const moneyRules: readonly AlertRule[] = [
   {
     name: 'MillraceAuditLate',
     expr: 'min(millrace_audit_clean_age_seconds) > 7200',
+    ageSeconds: 7200,
     forMinutes: 5,
     severity: 'ticket',
     summary: 'No audit has been clean for two hours.',

@@ -1,6 +1,8 @@
 import type { AlertRule, TestSeries } from './alert-rule.ts';
 
-const minutes = (count: number): string => `${count}m`;
+/** Whole minutes, except for rules in fast time. */
+const duration = (minutes: number): string =>
+  Number.isInteger(minutes) ? `${minutes}m` : `${Math.round(minutes * 60_000)}ms`;
 
 /** The section of the runbook. It is relative to the repository, because an installation has no public address for it. */
 export const runbookOf = ({ page, name }: AlertRule): string =>
@@ -13,7 +15,7 @@ export function renderRules(rules: readonly AlertRule[]): string {
       `      - alert: ${rule.name}`,
       '        expr: |',
       ...rule.expr.split('\n').map((line) => `          ${line}`),
-      `        for: ${minutes(rule.forMinutes)}`,
+      `        for: ${duration(rule.forMinutes)}`,
       '        labels:',
       `          severity: ${rule.severity}`,
       '        annotations:',
@@ -29,9 +31,10 @@ ${texts.join('\n')}
 `;
 }
 
-/** Minutes before the fault. */
+/** Steps before the fault. */
 const BEFORE = 5;
 
+/** Times of a test, in steps. */
 interface Times {
   /** During the fault, after the range of the expression and the `for`. */
   readonly fires: number;
@@ -39,15 +42,16 @@ interface Times {
   readonly clears: number;
 }
 
-function timesOf({ forMinutes, windowMinutes = 0 }: AlertRule): Times {
-  const fires = BEFORE + windowMinutes + forMinutes + 2;
+function timesOf({ forMinutes, windowMinutes = 0 }: AlertRule, stepMinutes: number): Times {
+  const window = Math.round(windowMinutes / stepMinutes);
+  const fires = BEFORE + window + Math.round(forMinutes / stepMinutes) + 2;
   const ends = fires + 2;
-  return { fires, ends, clears: ends + windowMinutes + 2 };
+  return { fires, ends, clears: ends + window + 2 };
 }
 
 type Phase = 'fault' | 'almost';
 
-/** Values in promtool's notation: a start, an increase per minute and a number of steps. */
+/** Values in promtool's notation: a start, an increase per step and a number of steps. */
 function valuesOf({ kind, normal, ...series }: TestSeries, phase: Phase, { ends, clears }: Times): string {
   const during = ends - BEFORE;
   const after = clears - ends + 5;
@@ -59,22 +63,25 @@ function valuesOf({ kind, normal, ...series }: TestSeries, phase: Phase, { ends,
   return `0+${normal}x${BEFORE} ${first + value}+${value}x${during - 1} ${second + normal}+${normal}x${after}`;
 }
 
-/** Tests of promtool: each rule fires during its fault and only then, and not at values that are just allowed. */
-export function renderRuleTests(rules: readonly AlertRule[], ruleFile: string): string {
+/**
+ * Tests of promtool: each rule fires during its fault and only then, and not at values that are just allowed. A step is a minute,
+ * and shorter for rules in fast time.
+ */
+export function renderRuleTests(rules: readonly AlertRule[], ruleFile: string, stepMinutes = 1): string {
   const tests = rules.flatMap((rule) => {
-    const times = timesOf(rule);
+    const times = timesOf(rule, stepMinutes);
     const expected = {
       exp_labels: { severity: rule.severity, ...rule.test.labels },
       exp_annotations: { summary: rule.summary, runbook: runbookOf(rule) },
     };
     const at = (time: number, exp_alerts: readonly object[]) => ({
-      eval_time: minutes(time),
+      eval_time: duration(time * stepMinutes),
       alertname: rule.name,
       exp_alerts,
     });
     const group = (phase: Phase, alert_rule_test: readonly object[]) => ({
       name: `${rule.name}: ${phase}`,
-      interval: '1m',
+      interval: duration(stepMinutes),
       input_series: Object.entries(rule.test.series).map(([series, values]) => ({
         series,
         values: valuesOf(values, phase, times),
@@ -86,7 +93,7 @@ export function renderRuleTests(rules: readonly AlertRule[], ruleFile: string): 
       group('almost', [at(times.fires, [])]),
     ];
   });
-  const document = { rule_files: [ruleFile], evaluation_interval: '1m', tests };
+  const document = { rule_files: [ruleFile], evaluation_interval: duration(stepMinutes), tests };
   // YAML contains JSON.
   return `${JSON.stringify(document, null, 1)}\n`;
 }

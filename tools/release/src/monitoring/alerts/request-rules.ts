@@ -124,7 +124,7 @@ export const requestRules: readonly AlertRule[] = [
   },
   {
     name: 'MillraceModelOverloaded',
-    expr: `sum by (gen_ai_request_model) (rate(millrace_gateway_queue_seconds_count{outcome="refused"}[10m])) * 60 > 6`,
+    expr: `sum by (gen_ai_request_model) (increase(millrace_gateway_queue_seconds_count{outcome="refused"}[10m])) > 60`,
     forMinutes: 10,
     severity: 'ticket',
     summary: 'More than six requests a minute found the queue of a model too long.',
