@@ -56,6 +56,8 @@ describe.each(['api', 'worker', 'admin'])('the database role of %s', (process) =
     if (process === 'worker') {
       for (let slot = 0; slot <= 8; slot += 1) expected.set(`truncate rental_samples_${slot}`, '*');
     }
+    // `millrace-admin restore-check` reads them as the owner of the database.
+    if (process === 'admin') for (const table of ['events', 'webhooks']) expected.delete(`select ${table}`);
     const actual = await rightsOf(role);
     const sorted = (rights: ReadonlyMap<string, string>): string[] =>
       [...rights].map(([right, columns]) => `${right}: ${columns}`).toSorted();
