@@ -19,7 +19,10 @@ export interface ServerCertificateFiles {
   readonly keyFile: string;
 }
 
-/** Patroni sets the certificate of its server, so `tls` is then null. A script for psql that can be repeated. It contains no password, only what the server stores of them. */
+/**
+ * Renders a repeatable script for psql. It contains no passwords, only what the server stores of them. `tls` is null if Patroni sets the
+ * certificate of the server.
+ */
 export function preparationScript(urls: Secrets['postgresUrls'], tls: ServerCertificateFiles | null): string {
   const logins = Object.entries(groupsOfLogins).flatMap(([login, group]) => [
     ...createRole(login, 'login'),

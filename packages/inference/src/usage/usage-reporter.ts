@@ -13,7 +13,10 @@ import { counter, gauge } from '@millrace/platform/telemetry';
 export interface UsageReporter {
   /** Too many events wait for the stream: admit no new request. */
   isFull(): boolean;
-  /** The one `final` event of a request. `stored` is called once, after which the reservation may be settled. With the trace of a sampled request. */
+  /**
+   * The one `final` event of a request. `stored` is called once, after which the reservation may be settled. `traceparent` is set for a
+   * sampled request.
+   */
   report(event: UsageEvent, stored: () => void, traceparent?: string): void;
   /** Progress of a long request. Only the newest checkpoint per request is kept, and it may be lost. */
   checkpoint(event: UsageEvent): void;

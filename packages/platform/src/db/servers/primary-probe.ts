@@ -1,7 +1,7 @@
 import type { QueryConfig } from 'pg';
 import type { PrimaryPosition } from './server-choice.ts';
 
-/** A standby reads the write-ahead log of another server; an operator may have made a server read-only. The file name begins with the timeline. */
+/** Reads whether the server accepts writes. The name of a WAL file begins with the timeline. */
 const probeText = `
   select pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as "isStandby",
          (select system_identifier::text from pg_control_system()) as "system",
