@@ -164,7 +164,7 @@ export function planRollback(
       state: index === 0 ? 'next' : 'waiting',
       lines: [
         ...facts.sessions.filter((each) => each.role === role).map((each) => describeProcesses([each])),
-        `On one machine after the other: install millrace-server_${target}_amd64.deb, then systemctl restart millrace-${role}.`,
+        `On one machine after the other: apt-get install --allow-downgrades ./millrace-server_${target}_amd64.deb, then systemctl restart millrace-${role}.`,
       ],
     })),
   ];
