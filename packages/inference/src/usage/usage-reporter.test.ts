@@ -2,6 +2,7 @@ import type { UsageEvent } from '@millrace/core/inference';
 import { SimulatedClock } from '@millrace/platform/clock';
 import type { Envelope } from '@millrace/platform/envelope';
 import { createLogger } from '@millrace/platform/log';
+import { startTelemetry } from '@millrace/platform/telemetry';
 import { describe, expect, it } from 'vitest';
 import { createUsageReporter, type UsageReporter } from './usage-reporter.ts';
 import { usageEventOf } from './usage.fixture.ts';
@@ -103,6 +104,20 @@ describe('usage reporter', () => {
     await clock.advance(2_000);
     expect(ids(stream.events()).toSorted()).toEqual(ids(reported).toSorted());
     expect(confirmed.toSorted()).toEqual(ids(reported).toSorted());
+  });
+
+  it('reports unacknowledged events in its metrics while the stream is unreachable', async () => {
+    const telemetry = await startTelemetry({ service: 'gateway', version: '0', cell: 1, prometheusPort: 0 });
+    try {
+      const { stream, clock, report } = setUp();
+      stream.set('away');
+      report(3);
+      await clock.advance(10);
+      const scraped = await fetch(`http://127.0.0.1:${telemetry.prometheusPort}/metrics`);
+      expect(await scraped.text()).toMatch(/^millrace_usage_unacknowledged 3$/m);
+    } finally {
+      await telemetry.shutdown();
+    }
   });
 
   it('retries a message with a lost acknowledgement under the same id', async () => {

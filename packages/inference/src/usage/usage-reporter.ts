@@ -184,6 +184,8 @@ class BatchingUsageReporter implements UsageReporter {
         return;
       } catch (error) {
         failures.add(1);
+        // Nothing is stored during an outage, so the gauge would keep its value from before.
+        waiting.record(this.#unacknowledged);
         const details = { err: error, unacknowledged: this.#unacknowledged };
         // Log once per outage, not per message and attempt.
         if (!this.#isFailing) log.warn(details, 'publishing usage failed; retrying until it succeeds');
