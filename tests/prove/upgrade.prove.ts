@@ -41,6 +41,7 @@ const LAME_DUCK_MS = 5_000;
 const SLOW_PAUSE_MS = 150;
 /** More than twice a lease of 120 s, after which a killed gateway is declared dead and its checkpoints are charged. */
 const DEAD_AFTER_MS = 300_000;
+const STEPS_SHOWN_MS = 60_000;
 /** How long the load continues between two stages. */
 const STAGE_MS = 10_000;
 
@@ -176,14 +177,23 @@ class UpgradeStages {
     await systemClock.sleep(STAGE_MS);
   }
 
-  /** The last step depends on Restate, which workers ask from time to time. */
+  /**
+   * The last step depends on Restate, which workers ask from time to time. The command is repeated, because a gateway of a busy
+   * machine might not answer it in time.
+   */
   async #checkSteps(): Promise<void> {
     const { releases } = this.#deps;
     const done = [true, this.#isMigrated, ...upgradeOrder.map((role) => releases.isUpgraded(role))];
     const next = done.indexOf(false);
     const expected = done.map((isDone, index) => (isDone ? 'done' : index === next ? 'next' : 'waiting'));
-    const { steps } = await this.#command.run();
-    this.#expect(expected, steps.slice(0, expected.length));
+    const untilMs = systemClock.monotonicMs() + STEPS_SHOWN_MS;
+    for (;;) {
+      const { steps } = await this.#command.run();
+      const found = steps.slice(0, expected.length);
+      const isShown = found.map(({ state }) => state).join() === expected.join();
+      if (isShown || systemClock.monotonicMs() >= untilMs) return this.#expect(expected, found);
+      await systemClock.sleep(1_000);
+    }
   }
 
   async #checkCompletion(): Promise<void> {
