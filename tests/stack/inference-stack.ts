@@ -46,6 +46,8 @@ export interface InferenceStackOptions {
   readonly gatewayEnv?: Readonly<Record<string, string>>;
   /** The same for apis. */
   readonly apiEnv?: Readonly<Record<string, string>>;
+  /** Serves metrics on a port of each process, which is in its environment. Default false. */
+  readonly metrics?: boolean;
   /** Audited when the stack is closed, unless the test inserts rows that the auditor would report. */
   readonly auditMode?: LedgerAuditMode;
 }
@@ -204,6 +206,10 @@ async function programsOf(
   const [apiPort = 0, endpointPort = 0, gatewayPort = 0, sharedHealthPort = 0] = await freePorts(4);
   const { gatewayHealthHosts = [], releaseFolder } = options;
   const release = releaseFolder === undefined ? {} : { releaseFolder };
+  const metricsEnv = async (): Promise<Record<string, string>> => {
+    const [port = 0] = options.metrics === true ? await freePorts(1) : [];
+    return port === 0 ? {} : { MILLRACE_PROMETHEUS_PORT: String(port) };
+  };
   const program = async (kind: 'worker' | 'gateway', nth: number, own: Record<string, string>) => {
     const host = kind === 'gateway' ? gatewayHealthHosts[nth] : undefined;
     const [ownHealthPort = 0] = await freePorts(1);
@@ -215,6 +221,7 @@ async function programsOf(
       readyUrl: `http://${host ?? '127.0.0.1'}:${healthPort}/readyz`,
       env: {
         ...envOf(kind),
+        ...(await metricsEnv()),
         [`MILLRACE_${kind.toUpperCase()}_HEALTH_PORT`]: String(healthPort),
         ...(host === undefined ? {} : { MILLRACE_HEALTH_HOST: host }),
         ...own,
@@ -228,13 +235,20 @@ async function programsOf(
     url: `http://127.0.0.1:${apiPort}`,
     env: { MILLRACE_HTTP_PORT: String(apiPort) },
   };
-  const apis = (proxy?.apis ?? [alone]).map(({ name, url, env: own }) =>
+  const apiMetricsEnv = await Promise.all((proxy?.apis ?? [alone]).map(metricsEnv));
+  const apis = (proxy?.apis ?? [alone]).map(({ name, url, env: own }, nth) =>
     supervise({
       ...release,
       name,
       entry: 'apps/api/src/main.ts',
       readyUrl: `${url}/readyz`,
-      env: { ...envOf('api'), MILLRACE_HTTP_VALIDATE_RESPONSES: 'true', ...own, ...options.apiEnv },
+      env: {
+        ...envOf('api'),
+        ...apiMetricsEnv[nth],
+        MILLRACE_HTTP_VALIDATE_RESPONSES: 'true',
+        ...own,
+        ...options.apiEnv,
+      },
     }),
   );
   // Workers share one port and gateways another; the kernel distributes connections among the running ones.

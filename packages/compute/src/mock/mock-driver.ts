@@ -116,14 +116,20 @@ class MockDriver implements ComputeDriver {
   }
 
   readInventory(signal: AbortSignal): Promise<Inventory> {
-    return this.#call(signal, async () => ({
-      engine: `Millrace mock (${this.#cluster})`,
-      nodes: this.#layout.nodes
-        .filter(({ name }) => !this.#health.isNodeRemoved(name))
-        .map((node) =>
-          this.#isNodeSilent(node.name) ? unreachableInventoryNode(node) : inventoryNodeOf(node, this.#seed),
-        ),
-    }));
+    return this.#call(signal, async () => {
+      // Without its machines the engine does not respond, as a real one.
+      await this.#memory.changesSince(null);
+      return {
+        engine: `Millrace mock (${this.#cluster})`,
+        nodes: this.#layout.nodes
+          .filter(({ name }) => !this.#health.isNodeRemoved(name))
+          .map((node) =>
+            this.#isNodeSilent(node.name)
+              ? unreachableInventoryNode(node)
+              : inventoryNodeOf(node, this.#seed),
+          ),
+      };
+    });
   }
 
   create(spec: MachineSpec, signal: AbortSignal): Promise<void> {

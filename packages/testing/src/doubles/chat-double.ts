@@ -16,6 +16,8 @@ export interface ChatDouble {
   readonly received: readonly ReceivedRequest[];
   /** Injects these failures into the next requests, one each. */
   failNext(...failures: readonly ChatFailure[]): void;
+  /** Injects this failure into every request; null ends this. */
+  failAll(failure: ChatFailure | null): void;
   /** The number of streams that the client aborted. */
   left(): number;
   /** Sets the load that `/metrics` reports. */
@@ -85,6 +87,7 @@ export async function startChatDouble(options: ChatDoubleOptions): Promise<ChatD
     apiKey: options.apiKey ?? null,
     received: [],
     failures: [],
+    failure: null,
     load: { running: 0, waiting: 0 },
     left: 0,
   };
@@ -102,6 +105,9 @@ export async function startChatDouble(options: ChatDoubleOptions): Promise<ChatD
     address: `http://127.0.0.1:${address.port}`,
     received: state.received,
     failNext: (...failures) => void state.failures.push(...failures),
+    failAll(failure) {
+      state.failure = failure;
+    },
     left: () => state.left,
     setLoad(load) {
       state.load = load;
@@ -118,6 +124,7 @@ interface State {
   readonly apiKey: string | null;
   readonly received: ReceivedRequest[];
   readonly failures: ChatFailure[];
+  failure: ChatFailure | null;
   load: { readonly running: number; readonly waiting: number };
   left: number;
 }
@@ -133,7 +140,7 @@ async function respond(state: State, request: IncomingMessage, response: ServerR
   const body = await readBody(request);
   const traceparent = String(request.headers['traceparent'] ?? '') || null;
   state.received.push({ path, authorization, traceparent, body });
-  const failure = state.failures.shift() ?? null;
+  const failure = state.failures.shift() ?? state.failure;
   if (failure === 'silent') return;
   if (failure === 'overloaded') return sendJson(response, 429, state.style.failure(429, 'Too many requests'));
   if (failure === 'broken') return sendJson(response, 500, state.style.failure(500, 'Internal server error'));

@@ -20,7 +20,7 @@ export interface PostgresServerOptions {
   /** Settings of the server, such as `synchronous_standby_names = '*'`. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Starts as a streaming standby of this server. */
-  readonly standbyOf?: TestPostgres;
+  readonly standbyOf?: Pick<TestPostgres, 'port'>;
 }
 
 /** A PostgreSQL for one test, for operations that must not be done to the shared one. */
@@ -94,7 +94,7 @@ async function initialise(folder: string, own: (file: string) => void): Promise<
   await runAsServer('initdb', [...options, ...auth]);
 }
 
-async function copy(primary: TestPostgres, data: string): Promise<void> {
+async function copy(primary: Pick<TestPostgres, 'port'>, data: string): Promise<void> {
   const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', superuser.user];
   await runAsServer('pg_basebackup', [
     '-D',

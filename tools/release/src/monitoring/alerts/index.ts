@@ -6,6 +6,8 @@ import { processRules } from './process-rules.ts';
 import { requestRules } from './request-rules.ts';
 
 export type { AlertRule } from './alert-rule.ts';
+export { renderRules } from './render-rules.ts';
+export { inFastTime } from './fast-time.ts';
 
 export const alertRules: readonly AlertRule[] = [
   ...processRules,

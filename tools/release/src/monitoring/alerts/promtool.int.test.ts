@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { alertRules } from './index.ts';
+import { alertRules, inFastTime } from './index.ts';
 import { renderRules, renderRuleTests } from './render-rules.ts';
 
 /** With a file for each rule, because promtool evaluates all rules of a file in each of its tests. */
@@ -28,4 +28,8 @@ function testRules(rules: typeof alertRules, stepMinutes: number): void {
 
 test('each alert rule fires during its fault, does not fire just below its threshold, and clears', () => {
   testRules(alertRules, 1);
+});
+
+test('each alert rule in fast time fires and clears during the same faults, six times faster', () => {
+  testRules(inFastTime(alertRules, 6), 1 / 6);
 });
