@@ -66,7 +66,7 @@ describe.each(
   }),
 )('doctor and %s', (_group, faults) => {
   test.each(faults)('finds exactly $title', async (fault) => checkFault(fault));
-  test('finds nothing after the planted faults are repaired', () => installation.untilHealthy());
+  test('finds nothing after the faults are repaired', () => installation.untilHealthy());
 });
 
 test('doctor reports a stopped PostgreSQL once, although all processes need it', async () => {
