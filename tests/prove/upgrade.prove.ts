@@ -33,8 +33,6 @@ export const proof = defineProof({
 });
 
 const MACHINES = [0, 1] as const;
-/** The address of the second machine. */
-const SECOND_MACHINE = '127.0.0.2';
 /** More than HAProxy needs to notice: two checks, each second. */
 const LAME_DUCK_MS = 5_000;
 /** A long stream lasts 12 s: longer than the lame-duck period, and mostly shorter than the time to a checkpoint. */
@@ -53,7 +51,6 @@ async function prove(run: ProofRun): Promise<ProofReport> {
   await migrate(database.url, { directory: path.join(previous.folder, 'db/migrations') });
   const stack = await openInferenceStack({
     ...{ database, proxy: 'haproxy', workers: 2, llamas: [], releaseFolder: previous.folder },
-    gatewayHealthHosts: ['127.0.0.1', SECOND_MACHINE],
     env: {
       ...doubles.env,
       MILLRACE_LAME_DUCK_MS: String(LAME_DUCK_MS),
@@ -105,7 +102,7 @@ class UpgradeStages {
   constructor(run: ProofRun, deps: StageDeps) {
     this.#run = run;
     this.#deps = deps;
-    this.#command = createUpgradeRunner(deps.stack, SECOND_MACHINE);
+    this.#command = createUpgradeRunner(deps.stack);
   }
 
   async run(): Promise<string[]> {

@@ -38,8 +38,6 @@ export interface InferenceStackOptions {
   readonly proxy?: ProxyKind;
   /** The first release of all processes. Default: the programs that all tests start. */
   readonly releaseFolder?: string | null;
-  /** The health server of each gateway has this address, and all have one port, as on several machines. */
-  readonly gatewayHealthHosts?: readonly string[];
   /** Overrides the environment variables of all processes. */
   readonly env?: Readonly<Record<string, string>>;
   /** Environment variables of gateways only. They override the others. */
@@ -203,27 +201,24 @@ async function programsOf(
   options: InferenceStackOptions,
   proxy: PublicProxy | null,
 ): Promise<Pick<InferenceStack, 'apiUrl' | 'gatewayUrl' | 'apis' | 'workers' | 'gateways'>> {
-  const [apiPort = 0, endpointPort = 0, gatewayPort = 0, sharedHealthPort = 0] = await freePorts(4);
-  const { gatewayHealthHosts = [], releaseFolder } = options;
+  const [apiPort = 0, endpointPort = 0, gatewayPort = 0] = await freePorts(3);
+  const { releaseFolder } = options;
   const release = releaseFolder === undefined ? {} : { releaseFolder };
   const metricsEnv = async (): Promise<Record<string, string>> => {
     const [port = 0] = options.metrics === true ? await freePorts(1) : [];
     return port === 0 ? {} : { MILLRACE_PROMETHEUS_PORT: String(port) };
   };
   const program = async (kind: 'worker' | 'gateway', nth: number, own: Record<string, string>) => {
-    const host = kind === 'gateway' ? gatewayHealthHosts[nth] : undefined;
-    const [ownHealthPort = 0] = await freePorts(1);
-    const healthPort = host === undefined ? ownHealthPort : sharedHealthPort;
+    const [healthPort = 0] = await freePorts(1);
     return supervise({
       ...release,
       name: `${kind}-${nth + 1}`,
       entry: `apps/${kind}/src/main.ts`,
-      readyUrl: `http://${host ?? '127.0.0.1'}:${healthPort}/readyz`,
+      readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
       env: {
         ...envOf(kind),
         ...(await metricsEnv()),
         [`MILLRACE_${kind.toUpperCase()}_HEALTH_PORT`]: String(healthPort),
-        ...(host === undefined ? {} : { MILLRACE_HEALTH_HOST: host }),
         ...own,
       },
     });
