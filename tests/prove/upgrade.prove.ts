@@ -54,7 +54,8 @@ async function prove(run: ProofRun): Promise<ProofReport> {
     env: {
       ...doubles.env,
       MILLRACE_LAME_DUCK_MS: String(LAME_DUCK_MS),
-      MILLRACE_RESTATE_REGISTER_MS: '1000',
+      // Calls of an ended release are killed after eight of these; the default is two minutes.
+      MILLRACE_RESTATE_REGISTER_MS: '5000',
       MILLRACE_POT_OUTAGE_MS: '30000',
       MILLRACE_POT_LONGEST_REQUEST_MS: '60000',
     },
