@@ -127,12 +127,14 @@ export const faults = {
     inject: ({ stack }) => poisonRows(stack.database, { table: 'usage_watermarks', when: 'true' }),
   },
   usageDeferred: {
-    title: 'usage of one organisation cannot be charged',
+    title: 'charges of one organisation time out',
     raises: [alert('MillraceUsageUnsettled')],
     inject: ({ stack, deferredOrgId }) =>
       poisonRows(stack.database, {
         table: 'usage_charges',
         when: `new.org_id = '${toUuid(deferredOrgId)}'`,
+        // Any other failure is permanent, and its usage is quarantined.
+        how: 'times out',
       }),
   },
   cluster: {
