@@ -83,7 +83,7 @@ function schemaStep({ pending, sessions }: UpgradeFacts): OpenStep {
   return {
     title,
     state: 'open',
-    lines: [...lines, 'Apply them: millrace-admin migrate. Running processes keep working.'],
+    lines: [...lines, 'Apply them: millrace-admin upgrade --migrate. Running processes keep working.'],
   };
 }
 
